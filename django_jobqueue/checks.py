@@ -1,0 +1,113 @@
+"""System checks: what would make the queue unsafe or silent is said before it runs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from django.apps import AppConfig, apps
+from django.conf import settings as django_settings
+from django.core.checks import CheckMessage, Error, Tags, Warning, register
+from django.core.management import get_commands
+from django.db import connections, router
+
+from django_jobqueue import conf
+from django_jobqueue.vendors import is_supported, vendor_for
+
+
+@register("jobqueue")
+def check_settings(app_configs: Sequence[AppConfig] | None, **_: Any) -> list[CheckMessage]:
+    """``JOBQUEUE`` holds known options with sensible values that do not contradict each other."""
+    found: list[CheckMessage] = []
+    given = getattr(django_settings, "JOBQUEUE", {})
+    for option, sentence in conf.problems(given):
+        found.append(Error(sentence, obj=f"JOBQUEUE[{option!r}]", id="django_jobqueue.E001"))
+    if not django_settings.USE_TZ:
+        found.append(
+            Error(
+                "USE_TZ is False: run_at and leases would be ambiguous.",
+                hint="Set USE_TZ = True.",
+                id="django_jobqueue.E002",
+            )
+        )
+    if found:
+        return found
+    options = conf.settings()
+    for name in ("LEASE_SECONDS", "API_LEASE_SECONDS"):
+        lease = getattr(options, name)
+        if lease > options.MAX_LEASE_SECONDS:
+            found.append(
+                Error(
+                    f"JOBQUEUE[{name!r}] ({lease}) is longer than MAX_LEASE_SECONDS "
+                    f"({options.MAX_LEASE_SECONDS}).",
+                    id="django_jobqueue.E003",
+                )
+            )
+    if options.LEASE_SECONDS < 10:
+        found.append(
+            Warning(
+                f"JOBQUEUE['LEASE_SECONDS'] is {options.LEASE_SECONDS}: a worker that stalls for "
+                f"{options.LEASE_SECONDS} s loses its jobs to others while it still runs them.",
+                hint="Use 30 or more unless handlers are safe to run twice at once.",
+                id="django_jobqueue.W001",
+            )
+        )
+    return found
+
+
+@register(Tags.compatibility)
+def check_command_names(app_configs: Sequence[AppConfig] | None, **_: Any) -> list[CheckMessage]:
+    """No other installed app takes the name ``runworker``."""
+    owner = get_commands().get("runworker")
+    others = [
+        config.name
+        for config in apps.get_app_configs()
+        if config.name != "django_jobqueue" and _has_runworker(config)
+    ]
+    if not others:
+        return []
+    runs = owner if isinstance(owner, str) else getattr(owner, "__module__", "?")
+    return [
+        Warning(
+            f"{', '.join(others)} has a runworker command too; 'manage.py runworker' runs that of {runs}.",
+            hint="Start workers of this queue with 'manage.py jobqueue_worker'.",
+            id="django_jobqueue.W002",
+        )
+    ]
+
+
+def _has_runworker(config: AppConfig) -> bool:
+    return (Path(config.path) / "management" / "commands" / "runworker.py").exists()
+
+
+@register(Tags.database)
+def check_databases(
+    app_configs: Sequence[AppConfig] | None, databases: Sequence[str] | None = None, **_: Any
+) -> list[CheckMessage]:
+    """The jobs' database keeps what the queue promises. Runs for the databases given (``check --database``)."""
+    alias = router.db_for_write(apps.get_model("django_jobqueue", "Job"))
+    if not databases or alias not in databases:
+        return []
+    return database_problems(alias)
+
+
+def database_problems(alias: str) -> list[CheckMessage]:
+    """What makes the database of ``alias`` unfit for jobs, as check messages."""
+    connection = connections[alias]
+    if not is_supported(connection):
+        return [
+            Error(
+                f"The jobs' database {alias!r} is {connection.display_name}, which is not supported.",
+                hint="Use PostgreSQL, MariaDB, MySQL or SQLite.",
+                id="django_jobqueue.E010",
+            )
+        ]
+    found: list[CheckMessage] = []
+    for level, sentence in vendor_for(connection).problems(connection):
+        message = f"The jobs' database {alias!r}: {sentence}"
+        if level == "error":
+            found.append(Error(message, id="django_jobqueue.E011"))
+        else:
+            found.append(Warning(message, id="django_jobqueue.W010"))
+    return found

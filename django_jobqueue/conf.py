@@ -1,0 +1,161 @@
+"""The one door to ``settings.JOBQUEUE``: every option with its default, its range and what it is for."""
+
+from __future__ import annotations
+
+import dataclasses
+import difflib
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+from django.conf import settings as django_settings
+from django.core.exceptions import ImproperlyConfigured
+from django.core.signals import setting_changed
+
+from django_jobqueue import backoff
+
+Check = Callable[[Any], str | None]
+
+
+def _integer(low: int, high: int) -> Check:
+    def check(value: Any) -> str | None:
+        if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
+            return f"must be an integer from {low} to {high}"
+        return None
+
+    return check
+
+
+def _number(low: float, high: float) -> Check:
+    def check(value: Any) -> str | None:
+        if isinstance(value, bool) or not isinstance(value, int | float) or not low <= value <= high:
+            return f"must be a number from {low:g} to {high:g}"
+        return None
+
+    return check
+
+
+def _boolean(value: Any) -> str | None:
+    return None if isinstance(value, bool) else "must be True or False"
+
+
+def _one_of(*choices: str) -> Check:
+    def check(value: Any) -> str | None:
+        return None if value in choices else "must be one of " + ", ".join(map(repr, choices))
+
+    return check
+
+
+def _names(value: Any) -> str | None:
+    if isinstance(value, str) or not isinstance(value, list | tuple | set | frozenset):
+        return "must be a list of job types"
+    return None if all(isinstance(name, str) and name for name in value) else "must hold only job types"
+
+
+def _backoff(value: Any) -> str | None:
+    try:
+        backoff.resolve(value)
+    except (ImportError, ValueError) as error:
+        return f"must be None, a callable or the dotted path of one ({error})"
+    return None
+
+
+def _option(default: Any, check: Check, text: str) -> Any:
+    return dataclasses.field(default=default, metadata={"check": check, "text": text})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """The options of ``settings.JOBQUEUE``. Times are seconds, sizes bytes."""
+
+    MAX_RETRIES: int = _option(
+        3, _integer(0, 1000), "Retries of a job that names none itself. 0 never retries."
+    )
+    RETRY_BACKOFF: Any = _option(
+        None,
+        _backoff,
+        "Wait before a retry when neither job nor handler names one: `exponential(...)`, `linear(...)`, "
+        "`constant(...)`, a callable or its dotted path. `None` retries at once.",
+    )
+    LEASE_SECONDS: int = _option(
+        60, _integer(3, 86400), "Lease of a claim by `runworker`, which renews it at a third."
+    )
+    API_LEASE_SECONDS: int = _option(
+        600, _integer(3, 86400), "Lease of an HTTP claim that names none (such a worker may never renew)."
+    )
+    MAX_LEASE_SECONDS: int = _option(
+        86400, _integer(3, 7 * 86400), "Longest lease that an HTTP caller may ask for."
+    )
+    PROMOTE_INTERVAL: float = _option(
+        1.0, _number(0.05, 60), "How often a worker moves due scheduled jobs to pending."
+    )
+    REAP_INTERVAL: float = _option(
+        5.0, _number(0.5, 3600), "How often a worker looks for jobs whose lease has run out."
+    )
+    POLL_INTERVAL: float = _option(
+        1.0, _number(0.005, 60), "Longest wait of an idle worker between two looks at its queues."
+    )
+    SHUTDOWN_TIMEOUT: float = _option(
+        30.0,
+        _number(0, 86400),
+        "How long a stopping worker lets running jobs finish before it gives them back.",
+    )
+    IDEMPOTENCY_MISMATCH: str = _option(
+        "return",
+        _one_of("return", "reject"),
+        "What an enqueue gets whose key is taken by a job of another type or payload: that job, with a "
+        'warning (`"return"`), or an error (`"reject"`).',
+    )
+    EXTERNAL_JOB_TYPES: Any = _option(
+        (),
+        _names,
+        "Types that have no handler in this project and may be enqueued over HTTP for outside workers.",
+    )
+    REQUIRE_FENCING_TOKEN: bool = _option(
+        False, _boolean, "Refuse HTTP acknowledgements that carry no `fencing_token`."
+    )
+    MAX_PAYLOAD_BYTES: int = _option(
+        65536, _integer(2, 16 * 1024 * 1024), "Largest payload, as compact UTF-8 JSON."
+    )
+    MAX_RESULT_BYTES: int = _option(
+        65536, _integer(2, 16 * 1024 * 1024), "Largest result or progress, as compact UTF-8 JSON."
+    )
+
+
+def options() -> tuple[dataclasses.Field[Any], ...]:
+    """Every option as a dataclass field: name, default, and ``metadata["check"]`` and ``["text"]``."""
+    return dataclasses.fields(Settings)
+
+
+def problems(given: Any) -> list[tuple[str, str]]:
+    """What is wrong with a ``JOBQUEUE`` value, as (option, sentence) pairs; empty when nothing is."""
+    if not isinstance(given, dict):
+        return [("JOBQUEUE", "JOBQUEUE must be a dict.")]
+    known = {option.name: option for option in options()}
+    found = []
+    for name, value in given.items():
+        if name not in known:
+            close = difflib.get_close_matches(str(name).upper(), known, n=1)
+            hint = f" Did you mean {close[0]!r}?" if close else ""
+            found.append((str(name), f"JOBQUEUE has no option {name!r}.{hint}"))
+        elif problem := known[name].metadata["check"](value):
+            found.append((name, f"JOBQUEUE[{name!r}] {problem}, not {value!r}."))
+    return found
+
+
+@lru_cache(maxsize=1)
+def settings() -> Settings:
+    """The project's options over the defaults. Raises ``ImproperlyConfigured`` naming the first bad one."""
+    given = getattr(django_settings, "JOBQUEUE", {})
+    for _, sentence in problems(given):
+        raise ImproperlyConfigured(sentence)
+    return Settings(**given)
+
+
+def _forget(*, setting: str, **_: Any) -> None:
+    if setting == "JOBQUEUE":
+        settings.cache_clear()
+
+
+setting_changed.connect(_forget, dispatch_uid="django_jobqueue.conf")

@@ -1,0 +1,116 @@
+"""Everything this app raises on purpose, and the ends a handler can choose."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+
+class JobQueueError(Exception):
+    """Base of all errors of this app."""
+
+
+class InvalidJob(JobQueueError, ValueError):
+    """A value that no database would be asked to store.
+
+    ``field`` is the name of the argument at fault, ``problem`` says what is wrong with it.
+    """
+
+    def __init__(self, field: str, problem: str) -> None:
+        super().__init__(f"{field}: {problem}")
+        self.field = field
+        self.problem = problem
+
+
+class IdempotencyMismatch(JobQueueError, ValueError):
+    """The key is taken by a job of another type or payload, and ``IDEMPOTENCY_MISMATCH`` is ``"reject"``."""
+
+    def __init__(self, job_id: int, different: str) -> None:
+        super().__init__(
+            f"idempotency_key: job {job_id} already has this key with a different {different}. "
+            "Use another key, or send the same type and payload again."
+        )
+        self.job_id = job_id
+        self.different = different
+
+
+class JobNotFound(JobQueueError, LookupError):
+    """There is no job with this id (never created, or pruned)."""
+
+    def __init__(self, job_id: int) -> None:
+        super().__init__(f"There is no job {job_id}.")
+        self.job_id = job_id
+
+
+class TransitionRefused(JobQueueError):
+    """The job is not in a state from which the verb starts; nothing was changed. ``code`` names the reason."""
+
+    code = "refused"
+
+    def __init__(self, job_id: int, message: str) -> None:
+        super().__init__(message)
+        self.job_id = job_id
+
+
+class WrongStatus(TransitionRefused):
+    """The job is in a status that the verb does not start from."""
+
+    code = "wrong_status"
+
+    def __init__(self, job_id: int, status: str, verb: str) -> None:
+        super().__init__(job_id, f"Job {job_id} is {status}; {verb} does not apply to it.")
+        self.status = status
+
+
+class NotRunning(WrongStatus):
+    """An acknowledgement of a job that is not running."""
+
+    code = "not_running"
+
+
+class ClaimLost(TransitionRefused):
+    """The claim is no longer current: the job was reaped, released or claimed again. Stop working on it."""
+
+    code = "claim_lost"
+
+    def __init__(self, job_id: int) -> None:
+        super().__init__(
+            job_id, f"This claim on job {job_id} is no longer current; stop working on it, change nothing."
+        )
+
+
+class NotOwner(TransitionRefused):
+    """Another principal holds the claim."""
+
+    code = "not_owner"
+
+    def __init__(self, job_id: int) -> None:
+        super().__init__(job_id, f"Job {job_id} is claimed by another principal.")
+
+
+class HandlerEnd(JobQueueError):
+    """Base of the ends that a handler chooses by raising."""
+
+
+class PermanentFailure(HandlerEnd):
+    """The job fails now, whatever retries it has left."""
+
+
+class Cancelled(HandlerEnd):
+    """The job ends as cancelled; raise it after seeing ``job.cancel_requested``."""
+
+
+class _Delayed(HandlerEnd):
+    def __init__(self, delay: float | timedelta, reason: str = "") -> None:
+        seconds = delay.total_seconds() if isinstance(delay, timedelta) else float(delay)
+        if not 0 <= seconds <= 366 * 86400:
+            raise ValueError(f"delay: {seconds} is not between 0 seconds and 366 days.")
+        super().__init__(reason or f"again in {seconds:g} s")
+        self.delay = seconds
+
+
+class RetryLater(_Delayed):
+    """The attempt failed; retry it after ``delay`` (seconds or a timedelta). Counts as a retry."""
+
+
+class Snooze(_Delayed):
+    """Not now: run the job again after ``delay`` (seconds or a timedelta). Counts no retry."""

@@ -1,0 +1,74 @@
+"""completed | failed | cancelled -> gone."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import TYPE_CHECKING
+
+from django.db import connections, transaction
+
+from django_jobqueue.exceptions import InvalidJob
+from django_jobqueue.jobs import limits
+from django_jobqueue.jobs.status import FINISHED
+from django_jobqueue.vendors import Now, retry_transient
+
+if TYPE_CHECKING:
+    from django_jobqueue.jobs.manager import JobManager
+    from django_jobqueue.jobs.queryset import JobQuerySet
+
+BATCH = 500
+
+
+def prune(
+    manager: JobManager,
+    *,
+    older_than: float,
+    statuses: Collection[str] = FINISHED,
+    batch_size: int = BATCH,
+    limit: int | None = None,
+) -> int:
+    """Delete jobs that finished more than ``older_than`` seconds ago, with their attempts; returns how many.
+
+    Works in transactions of ``batch_size`` jobs, so that workers never wait long, and passes over rows that
+    another process holds. Raises ``InvalidJob`` for a status that is no end state.
+    """
+    limits.check_integer("batch_size", batch_size, 1, 10_000)
+    alias = manager.write_alias
+    connection = connections[alias]
+    attempts = manager.model._meta.get_field("attempts").related_model
+    last = deleted = 0
+    while limit is None or deleted < limit:
+        size = batch_size if limit is None else min(batch_size, limit - deleted)
+
+        def delete_batch(size: int = size) -> list[int]:
+            with transaction.atomic(using=alias):
+                jobs = _prunable(manager, older_than, statuses).filter(pk__gt=last).order_by("pk")
+                if connection.features.has_select_for_update_skip_locked:
+                    jobs = jobs.select_for_update(skip_locked=True)
+                ids = list(jobs.values_list("pk", flat=True)[:size])
+                attempts._base_manager.using(alias).filter(job__in=ids)._raw_delete(alias)
+                manager.using(alias).filter(pk__in=ids)._raw_delete(alias)
+                return ids
+
+        ids = retry_transient(connection, delete_batch)
+        if not ids:
+            break
+        last = ids[-1]
+        deleted += len(ids)
+    return deleted
+
+
+def count_prunable(manager: JobManager, *, older_than: float, statuses: Collection[str] = FINISHED) -> int:
+    """How many jobs ``prune`` with the same arguments would delete now."""
+    return _prunable(manager, older_than, statuses).count()
+
+
+def _prunable(manager: JobManager, older_than: float, statuses: Collection[str]) -> JobQuerySet:
+    seconds = limits.check_seconds("older_than", older_than, 0, 100 * 366 * 86400)
+    for status in statuses:
+        if status not in FINISHED:
+            ends = ", ".join(FINISHED)
+            raise InvalidJob("statuses", f"{status!r} is not an end state ({ends}); live jobs are never pruned.")
+    return manager.get_queryset().using(manager.write_alias).filter(
+        status__in=list(statuses), finished_at__lte=Now(-seconds) if seconds else Now()
+    )

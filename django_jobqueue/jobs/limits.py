@@ -1,0 +1,159 @@
+"""The ranges of what a job may hold, the same on every database and checked before any is asked.
+
+Each function returns the value to store or raises ``InvalidJob`` naming the field.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from django.utils import timezone
+
+from django_jobqueue.exceptions import InvalidJob
+
+TYPE_LENGTH = 200
+QUEUE_LENGTH = 64
+KEY_LENGTH = 255
+WORKER_ID_LENGTH = 200
+PRINCIPAL_LENGTH = 200
+ERROR_LENGTH = 8192
+MAX_RETRIES = 1000
+MAX_DEPTH = 32
+MAX_ID = 2**63 - 1
+EARLIEST = datetime(1970, 1, 1, tzinfo=UTC)
+LATEST = datetime(2200, 1, 1, tzinfo=UTC)
+META_BYTES = 8192
+
+
+def check_text(field: str, value: Any, length: int) -> str:
+    """A text of 1 to ``length`` characters, not blank, without NUL or lone surrogates."""
+    if not isinstance(value, str):
+        raise InvalidJob(field, f"must be a text, not {_kind(value)}.")
+    if not value.strip():
+        raise InvalidJob(field, "must not be blank.")
+    if len(value) > length:
+        raise InvalidJob(field, f"has {len(value)} characters; at most {length} are allowed.")
+    _check_characters(field, value)
+    return value
+
+
+def check_integer(field: str, value: Any, low: int, high: int) -> int:
+    """An integer from ``low`` to ``high``."""
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise InvalidJob(field, f"must be an integer, not {_kind(value)}.")
+    if not low <= value <= high:
+        raise InvalidJob(field, f"must be from {low} to {high}.")
+    return value
+
+
+def check_seconds(field: str, value: Any, low: float, high: float) -> float:
+    """A number of seconds from ``low`` to ``high``."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or math.isnan(value):
+        raise InvalidJob(field, f"must be a number of seconds, not {_kind(value)}.")
+    if not low <= value <= high:
+        raise InvalidJob(field, f"must be from {low:g} to {high:g} seconds.")
+    return float(value)
+
+
+def check_time(field: str, value: Any) -> datetime:
+    """A point in time from 1970 to 2199, in UTC; a naive one is read in the project's ``TIME_ZONE``."""
+    if not isinstance(value, datetime):
+        raise InvalidJob(field, f"must be a datetime, not {_kind(value)}.")
+    try:
+        if value.tzinfo is None:
+            value = timezone.make_aware(value, timezone.get_default_timezone())
+        value = value.astimezone(UTC)
+    except (OverflowError, ValueError):
+        raise InvalidJob(field, "is not a date that can be stored.") from None
+    if not EARLIEST <= value < LATEST:
+        raise InvalidJob(field, "must be from the year 1970 to the year 2199.")
+    return value
+
+
+def check_delay(field: str, value: timedelta) -> float:
+    """A wait from now, in seconds, that ends before 2200."""
+    return check_seconds(field, value.total_seconds(), 0, 100 * 366 * 86400)
+
+
+def dump_object(field: str, value: Any, max_bytes: int) -> str:
+    """A JSON object as compact text; see ``dump_json``."""
+    if not isinstance(value, Mapping):
+        raise InvalidJob(field, f"must be an object (a dict), not {_kind(value)}.")
+    return dump_json(field, value, max_bytes)
+
+
+def dump_json(field: str, value: Any, max_bytes: int) -> str:
+    """``value`` as compact JSON text of at most ``max_bytes`` bytes of UTF-8.
+
+    What is read back equals what was given on every database, so everything else is refused with the path of
+    the value at fault: NaN and infinities, integers past 64 bits, NUL and lone surrogates, keys that are not
+    text, more than 32 levels, and what is no JSON at all.
+    """
+    text = json.dumps(_plain(field, value, 1), ensure_ascii=False, separators=(",", ":"))
+    size = len(text.encode())
+    if size > max_bytes:
+        raise InvalidJob(field, f"has {size} bytes; at most {max_bytes} are allowed.")
+    return text
+
+
+def shorten(text: str, length: int = ERROR_LENGTH) -> str:
+    """``text`` as every database can hold it: at most ``length`` characters, the middle left out, no NUL."""
+    text = text.replace("\0", "\\x00").encode(errors="backslashreplace").decode()
+    if len(text) <= length:
+        return text
+    gap = " […] "
+    head = (length - len(gap)) // 2
+    return text[:head] + gap + text[-(length - len(gap) - head) :]
+
+
+def _plain(path: str, value: Any, depth: int) -> Any:
+    kind = type(value)
+    if kind is str:
+        _check_characters(path, value)
+        return value
+    if value is None or kind is bool:
+        return value
+    if kind is int:
+        if not -(2**63) <= value < 2**63:
+            raise InvalidJob(path, "is an integer past 64 bits; send it as a text.")
+        return value
+    if kind is float:
+        if not math.isfinite(value):
+            raise InvalidJob(path, f"{value} is not JSON.")
+        # One database reads 1e16 back as an integer; as an integer all of them do, and it stays equal.
+        return int(value) if abs(value) >= 1e16 else value
+    if depth > MAX_DEPTH:
+        raise InvalidJob(path, f"is nested deeper than {MAX_DEPTH} levels.")
+    if isinstance(value, Mapping):
+        plain = {}
+        for key, item in value.items():
+            if type(key) is not str:
+                raise InvalidJob(path, f"has a key that is {_kind(key)}; keys must be texts.")
+            _check_characters(path, key)
+            plain[key] = _plain(f"{path}.{key[:50]}", item, depth + 1)
+        return plain
+    if kind in (list, tuple):
+        return [_plain(f"{path}[{index}]", item, depth + 1) for index, item in enumerate(value)]
+    if isinstance(value, str):
+        return _plain(path, str.__str__(value), depth)
+    if isinstance(value, int):
+        return _plain(path, int(value), depth)
+    raise InvalidJob(path, f"{_kind(value)} is not JSON.")
+
+
+def _check_characters(field: str, value: str) -> None:
+    if "\0" in value:
+        raise InvalidJob(field, "must not contain the NUL character.")
+    if not value.isascii():
+        try:
+            value.encode()
+        except UnicodeEncodeError:
+            raise InvalidJob(field, "must not contain lone surrogates.") from None
+
+
+def _kind(value: Any) -> str:
+    return "null" if value is None else type(value).__name__

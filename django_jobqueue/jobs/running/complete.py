@@ -1,0 +1,70 @@
+"""running -> completed."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from django.db import connections
+
+from django_jobqueue.conf import settings
+from django_jobqueue.jobs import limits
+from django_jobqueue.jobs.queryset import table_of, transition
+from django_jobqueue.jobs.running.claims import holds, read, refusal
+from django_jobqueue.vendors import HeldClaim, Now, retry_transient, vendor_for
+
+if TYPE_CHECKING:
+    from django_jobqueue.jobs.manager import JobManager
+    from django_jobqueue.jobs.model import Job
+
+
+def complete(
+    manager: JobManager,
+    job_id: int,
+    *,
+    fencing_token: int | None = None,
+    claimed_by: str | None = None,
+    result: Any = None,
+) -> Job:
+    """Record success, with a JSON ``result``. Repeating it with the same token returns the same job again.
+
+    Raises ``ClaimLost``, ``NotOwner``, ``NotRunning`` or ``JobNotFound``; then nothing was changed.
+    """
+    stored = json.loads(dump_result(result)) if result is not None else None
+    job = transition(
+        manager,
+        job_id,
+        "complete",
+        holds(fencing_token, claimed_by),
+        status="completed",
+        result=stored,
+        lease_expires_at=None,
+        finished_at=Now(),
+    )
+    if job is not None:
+        return job
+    job = read(manager, job_id)
+    repeated = job.status == "completed" and job.fencing_token == fencing_token
+    if repeated and claimed_by in (None, job.claimed_by):
+        return job
+    raise refusal(job, fencing_token, claimed_by, "complete")
+
+
+def complete_many(manager: JobManager, claims: Sequence[tuple[int, int, str | None]]) -> set[int]:
+    """Record success of many claims, given as (id, fencing_token, result as JSON text), in one transaction.
+
+    Returns the ids whose claim was current; of the others nothing was changed.
+    """
+    if not claims:
+        return set()
+    connection = connections[manager.write_alias]
+    vendor = vendor_for(connection)
+    table = table_of(manager.model)
+    held = [HeldClaim(id, token, value) for id, token, value in claims]
+    return set(retry_transient(connection, lambda: vendor.complete(connection, table, held)))
+
+
+def dump_result(result: Any) -> str:
+    """``result`` as JSON text within ``MAX_RESULT_BYTES``. Raises ``InvalidJob``."""
+    return limits.dump_json("result", result, settings().MAX_RESULT_BYTES)

@@ -1,0 +1,8 @@
+"""The models, under the names that Django and users import."""
+
+from django_jobqueue.jobs.attempt import JobAttempt
+from django_jobqueue.jobs.model import Job
+from django_jobqueue.jobs.priority import Priority
+from django_jobqueue.jobs.status import Status
+
+__all__ = ["Job", "JobAttempt", "Priority", "Status"]

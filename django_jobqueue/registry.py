@@ -1,0 +1,144 @@
+"""The handlers of this process, by job type."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.apps import apps
+
+from django_jobqueue import backoff as backoffs
+from django_jobqueue.backoff import Backoff
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Handler:
+    """A function that runs the jobs of one type, with the defaults of those jobs.
+
+    Calling it calls the function itself, with no queue in between. ``timeout`` is in seconds of run time.
+    """
+
+    type: str
+    function: Callable[..., Any]
+    queue: str = "default"
+    priority: int | str = 0
+    max_retries: int | None = None
+    backoff: Backoff | None = None
+    timeout: float | None = None
+    is_async: bool = False
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self.function(*args, **kwargs)
+
+    def using(
+        self,
+        *,
+        queue: str | None = None,
+        priority: int | str | None = None,
+        max_retries: int | None = None,
+        backoff: Backoff | str | None = None,
+        idempotency_key: str | None = None,
+        run_at: datetime | timedelta | None = None,
+        meta: dict[str, Any] | None = None,
+        database: str | None = None,
+    ) -> Order:
+        """The same handler with other choices for the jobs enqueued through what is returned."""
+        given = {
+            "queue": queue,
+            "priority": priority,
+            "max_retries": max_retries,
+            "backoff": backoff,
+            "idempotency_key": idempotency_key,
+            "run_at": run_at,
+            "meta": meta,
+        }
+        return Order(self.type, {k: v for k, v in given.items() if v is not None}, database)
+
+    def enqueue(self, **payload: Any) -> Any:
+        """Enqueue a job of this type with ``payload``; returns the ``Job``."""
+        return Order(self.type).enqueue(**payload)
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """A job type with choices made for the next jobs; see ``Handler.using``."""
+
+    type: str
+    choices: dict[str, Any] = field(default_factory=dict)
+    database: str | None = None
+
+    def enqueue(self, **payload: Any) -> Any:
+        """Enqueue a job with ``payload`` and these choices; returns the ``Job``."""
+        jobs = apps.get_model("django_jobqueue", "Job").objects
+        if self.database is not None:
+            jobs = jobs.db_manager(self.database)
+        return jobs.enqueue(self.type, payload, **self.choices)
+
+
+_handlers: dict[str, Handler] = {}
+
+
+def job_handler(
+    type: str,
+    *,
+    queue: str = "default",
+    priority: int | str = 0,
+    max_retries: int | None = None,
+    backoff: Backoff | str | None = None,
+    timeout: float | timedelta | None = None,
+) -> Callable[[Callable[..., Any]], Handler]:
+    """Register a function, plain or ``async``, as the handler of the jobs of ``type``.
+
+    The function is called with a ``RunningJob`` and the payload's entries as keyword arguments. A module named
+    ``jobs`` in any installed app is imported at start, so handlers written there are found. Raises
+    ``ValueError`` when another function already handles the type.
+    """
+    if not isinstance(type, str) or not type.strip() or len(type) > 200:
+        raise ValueError(f"type: {type!r} is not a text of 1 to 200 characters.")
+    seconds = timeout.total_seconds() if isinstance(timeout, timedelta) else timeout
+    if seconds is not None and not seconds > 0:
+        raise ValueError(f"timeout: {timeout!r} is not a positive time.")
+
+    def register(function: Callable[..., Any]) -> Handler:
+        handler = Handler(
+            type=type,
+            function=function,
+            queue=queue,
+            priority=priority,
+            max_retries=max_retries,
+            backoff=backoffs.resolve(backoff),
+            timeout=seconds,
+            is_async=inspect.iscoroutinefunction(function),
+        )
+        known = _handlers.get(type)
+        if known is not None and _origin(known.function) != _origin(function):
+            raise ValueError(
+                f"type: {type!r} is handled by {'.'.join(_origin(known.function))} already; "
+                f"{'.'.join(_origin(function))} needs a type of its own."
+            )
+        _handlers[type] = handler
+        return handler
+
+    return register
+
+
+def _origin(function: Callable[..., Any]) -> tuple[str, str]:
+    return function.__module__, getattr(function, "__qualname__", repr(function))
+
+
+def get(type: str) -> Handler | None:
+    """The handler of ``type``, or ``None``."""
+    return _handlers.get(type)
+
+
+def types() -> list[str]:
+    """The registered types, sorted."""
+    return sorted(_handlers)
+
+
+def unregister(type: str) -> None:
+    """Forget the handler of ``type`` (for tests)."""
+    _handlers.pop(type, None)

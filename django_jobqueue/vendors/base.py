@@ -1,0 +1,302 @@
+"""The contract that every database fulfils, and the SQL that they share.
+
+A vendor knows tables, rows and locks; it does not know ``Job``. Statements name statuses as literals, so that
+a planner can match them to the partial indexes.
+"""
+
+from __future__ import annotations
+
+import json
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any, ClassVar
+
+from django.db import DatabaseError
+from django.db.backends.base.base import BaseDatabaseWrapper
+
+Row = tuple[Any, ...]
+
+_QUEUES_WITH_PENDING = """
+WITH RECURSIVE queues (queue) AS (
+  SELECT min(queue) FROM {table} WHERE status = 'pending'
+  UNION ALL
+  SELECT (SELECT min(later.queue) FROM {table} later
+          WHERE later.status = 'pending' AND later.queue > queues.queue)
+  FROM queues WHERE queues.queue IS NOT NULL
+)"""
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """The jobs' table: its name, the columns of a row in the order in which a claim returns them, its indexes."""
+
+    name: str
+    columns: tuple[str, ...]
+    claim_index: str
+    due_index: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewRow:
+    """One row to insert. ``payload`` and ``meta`` are JSON texts; ``delay`` is seconds from now."""
+
+    type: str
+    payload: str
+    queue: str
+    priority: int
+    max_retries: int
+    idempotency_key: str | None
+    enqueued_by: str
+    meta: str
+    run_at: datetime | None = None
+    delay: float = 0.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Claim:
+    """What a claim writes into the rows that it takes."""
+
+    worker_id: str
+    claimed_by: str
+    lease_seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class HeldClaim:
+    """A claim that somebody holds, and the JSON text that goes with it, if any."""
+
+    id: int
+    fencing_token: int
+    value: str | None = None
+
+
+class Vendor(ABC):
+    """One database. All methods take the connection to use and run in its current transaction, if any."""
+
+    now: ClassVar[str]
+    """SQL of the clock, in UTC."""
+    now_plus: ClassVar[str]
+    """SQL of the clock, a parameter of seconds ahead."""
+    instant: ClassVar[str] = "%s"
+    """Placeholder of a point in time."""
+    json: ClassVar[str] = "%s"
+    """Placeholder of a JSON text."""
+    returns_updated_rows: ClassVar[bool] = True
+    """Whether UPDATE has RETURNING."""
+
+    @abstractmethod
+    def problems(self, connection: BaseDatabaseWrapper) -> list[tuple[str, str]]:
+        """What makes this database unfit, as ("error" or "warning", sentence) pairs."""
+
+    @abstractmethod
+    def is_transient(self, error: DatabaseError) -> bool:
+        """Whether the same transaction may succeed when it is repeated (a deadlock, a lock wait)."""
+
+    @abstractmethod
+    def exact_collation(self, connection: BaseDatabaseWrapper) -> str | None:
+        """The collation that compares character by character; ``None`` where that is the default."""
+
+    @abstractmethod
+    def update_chosen(
+        self,
+        connection: BaseDatabaseWrapper,
+        table: Table,
+        *,
+        index: str,
+        choice: str,
+        choice_params: Sequence[Any],
+        assignments: str,
+        params: Sequence[Any],
+        returning: bool,
+    ) -> list[Row]:
+        """Lock the rows that ``choice`` (WHERE to LIMIT) selects, skipping what others hold, and update them.
+
+        Returns the rows (all of ``table.columns`` with ``returning``, else just the id) in no order.
+        """
+
+    @abstractmethod
+    def update_claims(
+        self,
+        connection: BaseDatabaseWrapper,
+        table: Table,
+        claims: Sequence[HeldClaim],
+        *,
+        assignments: str,
+        params: Sequence[Any],
+    ) -> dict[int, bool]:
+        """Update the rows whose claim is current; ``{value}`` in ``assignments`` is the claim's own value.
+
+        Returns the ids that were updated, each with whether a cancel is requested. A claim that is missing
+        from the answer is lost. Rows are reached by primary key only.
+        """
+
+    def load_instant(self, value: Any) -> datetime | None:
+        """A time as the driver gave it (a text, naive in UTC, or aware), as an aware ``datetime``."""
+        loaded: datetime | None = datetime.fromisoformat(value) if isinstance(value, str) else value
+        return loaded if loaded is None or loaded.tzinfo else loaded.replace(tzinfo=UTC)
+
+    def load_json(self, value: Any) -> Any:
+        """A JSON value as the driver gave it, as Python."""
+        return None if value is None else json.loads(value)
+
+    def claim(
+        self,
+        connection: BaseDatabaseWrapper,
+        table: Table,
+        claim: Claim,
+        *,
+        queue: str,
+        limit: int,
+        types: Sequence[str] | None = None,
+    ) -> list[Row]:
+        """Take up to ``limit`` pending rows from the head of one queue; one statement where there is RETURNING."""
+        only = f"AND type IN ({', '.join(['%s'] * len(types))}) " if types is not None else ""
+        return self.update_chosen(
+            connection,
+            table,
+            index=table.claim_index,
+            choice=f"status = 'pending' AND queue = %s {only}ORDER BY priority DESC, id LIMIT %s",
+            choice_params=[queue, *(types or ()), limit],
+            assignments=(
+                "status = 'running', worker_id = %s, claimed_by = %s, fencing_token = fencing_token + 1, "
+                f"claimed_at = {self.now}, updated_at = {self.now}, lease_expires_at = {self.now_plus}"
+            ),
+            params=[claim.worker_id, claim.claimed_by, claim.lease_seconds],
+            returning=True,
+        )
+
+    def promote(self, connection: BaseDatabaseWrapper, table: Table, *, limit: int) -> int:
+        """Move up to ``limit`` due scheduled rows to pending, the longest due first; returns how many."""
+        return len(
+            self.update_chosen(
+                connection,
+                table,
+                index=table.due_index,
+                choice=f"status = 'scheduled' AND run_at <= {self.now} ORDER BY run_at LIMIT %s",
+                choice_params=[limit],
+                assignments=f"status = 'pending', updated_at = {self.now}",
+                params=[],
+                returning=False,
+            )
+        )
+
+    def heads(
+        self, connection: BaseDatabaseWrapper, table: Table, queues: Sequence[str] | None
+    ) -> list[tuple[str, int, int]]:
+        """The head (queue, priority, id) of each of ``queues``, or of all, that has pending rows; locks nothing."""
+        name = self.quote(connection, table)
+        if queues is None:
+            source, params = _QUEUES_WITH_PENDING.format(table=name), []
+        else:
+            listed = " UNION ALL ".join(["SELECT %s AS queue"] * len(queues))
+            source, params = f"WITH queues AS ({listed})", list(queues)
+        head = (
+            f"(SELECT h.id FROM {name} h WHERE h.status = 'pending' AND h.queue = queues.queue "
+            "ORDER BY h.priority DESC, h.id LIMIT 1)"
+        )
+        return self._rows(
+            connection,
+            f"{source} SELECT j.queue, j.priority, j.id FROM queues JOIN {name} j ON j.id = {head}",
+            params,
+        )
+
+    def peek(
+        self, connection: BaseDatabaseWrapper, table: Table, queues: Sequence[str], *, limit: int
+    ) -> list[tuple[str, int, int]]:
+        """The first ``limit`` (queue, priority, id) of each of ``queues``; locks nothing."""
+        one = (
+            f"SELECT * FROM (SELECT queue, priority, id FROM {self.quote(connection, table)} "
+            "WHERE status = 'pending' AND queue = %s ORDER BY priority DESC, id LIMIT %s) peeked"
+        )
+        params = [value for queue in queues for value in (queue, limit)]
+        return self._rows(connection, " UNION ALL ".join([one] * len(queues)), params)
+
+    def complete(
+        self, connection: BaseDatabaseWrapper, table: Table, claims: Sequence[HeldClaim]
+    ) -> dict[int, bool]:
+        """Running -> completed for every claim that is current; ``value`` is the result. See ``update_claims``."""
+        return self.update_claims(
+            connection,
+            table,
+            claims,
+            assignments=(
+                "status = 'completed', result = {value}, lease_expires_at = NULL, "
+                f"finished_at = {self.now}, updated_at = {self.now}"
+            ),
+            params=[],
+        )
+
+    def renew(
+        self,
+        connection: BaseDatabaseWrapper,
+        table: Table,
+        claims: Sequence[HeldClaim],
+        *,
+        lease_seconds: float,
+    ) -> dict[int, bool]:
+        """Extend the lease of every claim that is current. See ``update_claims``."""
+        return self.update_claims(
+            connection,
+            table,
+            claims,
+            assignments=f"lease_expires_at = {self.now_plus}, updated_at = {self.now}",
+            params=[lease_seconds],
+        )
+
+    def insert(self, connection: BaseDatabaseWrapper, table: Table, rows: Sequence[NewRow]) -> list[Row]:
+        """Insert the rows whose key is free, in one statement; a taken key is passed over, nothing else is.
+
+        Returns (id, idempotency_key, status, run_at, created_at) of what was inserted, by ascending id, which
+        is the order of ``rows``.
+        """
+        sql, params = self._insert_sql(connection, table, rows)
+        keyed = any(row.idempotency_key is not None for row in rows)
+        skip = " ON CONFLICT (idempotency_key) DO NOTHING" if keyed else ""
+        inserted = self._rows(
+            connection, f"{sql}{skip} RETURNING id, idempotency_key, status, run_at, created_at", params
+        )
+        return sorted(inserted)
+
+    def quote(self, connection: BaseDatabaseWrapper, table: Table) -> str:
+        """The table's name, quoted."""
+        return connection.ops.quote_name(table.name)
+
+    def _insert_sql(
+        self, connection: BaseDatabaseWrapper, table: Table, rows: Sequence[NewRow]
+    ) -> tuple[str, list[Any]]:
+        now = self.now
+        due = f"COALESCE({self.instant}, {self.now_plus})"
+        constant = f"0, 0, '', '', '', {now}, {now}"
+        common = f"%s, {self.json}, %s, %s, %s, %s, %s, {self.json}, {constant}"
+        at_once = f"({common}, 'pending', {now})"
+        timed = f"({common}, CASE WHEN {due} > {now} THEN 'scheduled' ELSE 'pending' END, {due})"
+        values, params = [], []
+        for row in rows:
+            params += [
+                row.type,
+                row.payload,
+                row.queue,
+                row.priority,
+                row.max_retries,
+                row.idempotency_key,
+                row.enqueued_by,
+                row.meta,
+            ]
+            if row.run_at is None and not row.delay:
+                values.append(at_once)
+                continue
+            values.append(timed)
+            run_at = row.run_at and connection.ops.adapt_datetimefield_value(row.run_at)
+            params += [run_at, round(row.delay, 3)] * 2
+        columns = (
+            "type, payload, queue, priority, max_retries, idempotency_key, enqueued_by, meta, "
+            "retry_count, fencing_token, worker_id, claimed_by, error, created_at, updated_at, status, run_at"
+        )
+        return f"INSERT INTO {self.quote(connection, table)} ({columns}) VALUES {', '.join(values)}", params
+
+    def _rows(self, connection: BaseDatabaseWrapper, sql: str, params: Sequence[Any]) -> list[Any]:
+        with connection.cursor() as cursor:
+            cursor.execute(sql, params)
+            return cursor.fetchall()

@@ -1,0 +1,156 @@
+"""MariaDB and MySQL: choose under row locks that are skipped, then update by primary key, in one transaction."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from django.db import DatabaseError, IntegrityError, transaction
+from django.db.backends.base.base import BaseDatabaseWrapper
+
+from django_jobqueue.vendors.base import HeldClaim, NewRow, Row, Table, Vendor
+
+_DUPLICATE = 1062
+_TRANSIENT = {1205, 1213, 1020}  # lock wait, deadlock, changed since last read (MariaDB's snapshot check)
+
+
+def _number(error: DatabaseError) -> int | None:
+    return error.args[0] if error.args and isinstance(error.args[0], int) else None
+
+
+def _marks(values: Sequence[Any]) -> str:
+    return ", ".join(["%s"] * len(values))
+
+
+class MySQL(Vendor):
+    now = "UTC_TIMESTAMP(6)"
+    now_plus = "DATE_ADD(UTC_TIMESTAMP(6), INTERVAL %s SECOND)"
+    returns_updated_rows = False
+
+    def problems(self, connection: BaseDatabaseWrapper) -> list[tuple[str, str]]:
+        found = []
+        if not connection.features.has_select_for_update_skip_locked:
+            found.append(("error", "SKIP LOCKED is missing; use MariaDB 10.8 or MySQL 8 or later."))
+        if not connection.features.supports_index_column_ordering:
+            found.append(("error", "descending indexes are missing; use MariaDB 10.8 or MySQL 8 or later."))
+        level = connection.isolation_level
+        if level != "read committed":
+            found.append(
+                (
+                    "warning",
+                    f"transactions run at {level or 'the server default'}: claims lock gaps and block "
+                    'enqueues. Set "OPTIONS": {"isolation_level": "read committed"}.',
+                )
+            )
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT @@character_set_database")
+            charset = cursor.fetchone()[0]
+        if charset != "utf8mb4":
+            found.append(("error", f"the database's character set is {charset}; it must be utf8mb4."))
+        return found
+
+    def is_transient(self, error: DatabaseError) -> bool:
+        return _number(error) in _TRANSIENT
+
+    def exact_collation(self, connection: BaseDatabaseWrapper) -> str | None:
+        # utf8mb4_bin pads: it takes "a" and "a " for the same key.
+        return "utf8mb4_nopad_bin" if connection.mysql_is_mariadb else "utf8mb4_0900_bin"
+
+    def update_chosen(
+        self,
+        connection: BaseDatabaseWrapper,
+        table: Table,
+        *,
+        index: str,
+        choice: str,
+        choice_params: Sequence[Any],
+        assignments: str,
+        params: Sequence[Any],
+        returning: bool,
+    ) -> list[Row]:
+        name = self.quote(connection, table)
+        with transaction.atomic(using=connection.alias):
+            chosen = self._rows(
+                connection,
+                f"SELECT id FROM {name} FORCE INDEX ({index}) WHERE {choice} FOR UPDATE SKIP LOCKED",
+                choice_params,
+            )
+            if not chosen:
+                return []
+            ids = [row[0] for row in chosen]
+            with connection.cursor() as cursor:
+                cursor.execute(
+                    f"UPDATE {name} SET {assignments} WHERE id IN ({_marks(ids)})", [*params, *ids]
+                )
+            if not returning:
+                return chosen
+            return self._rows(
+                connection, f"SELECT {', '.join(table.columns)} FROM {name} WHERE id IN ({_marks(ids)})", ids
+            )
+
+    def update_claims(
+        self,
+        connection: BaseDatabaseWrapper,
+        table: Table,
+        claims: Sequence[HeldClaim],
+        *,
+        assignments: str,
+        params: Sequence[Any],
+    ) -> dict[int, bool]:
+        name = self.quote(connection, table)
+        by_id = {claim.id: claim for claim in claims}
+        with transaction.atomic(using=connection.alias):
+            locked = self._rows(
+                connection,
+                f"SELECT id, fencing_token, cancel_requested_at IS NOT NULL FROM {name} FORCE INDEX (PRIMARY) "
+                f"WHERE id IN ({_marks(claims)}) AND status = 'running' ORDER BY id FOR UPDATE",
+                sorted(by_id),
+            )
+            current = {id: bool(cancel) for id, token, cancel in locked if token == by_id[id].fencing_token}
+            groups: dict[str | None, list[int]] = {}
+            for id in current:
+                groups.setdefault(by_id[id].value, []).append(id)
+            with connection.cursor() as cursor:
+                for value, ids in groups.items():
+                    own = [value] if "{value}" in assignments else []
+                    cursor.execute(
+                        f"UPDATE {name} SET {assignments.format(value='%s')} WHERE id IN ({_marks(ids)})",
+                        [*own, *params, *ids],
+                    )
+        return current
+
+    def insert(self, connection: BaseDatabaseWrapper, table: Table, rows: Sequence[NewRow]) -> list[Row]:
+        # INSERT IGNORE would swallow other errors too, so a taken key is found, dropped, and the rest is sent
+        # again. A failed statement changes nothing in InnoDB, inside a transaction as well.
+        rows = list(rows)
+        while rows:
+            sql, params = self._insert_sql(connection, table, rows)
+            try:
+                return self._insert(connection, table, sql, params, len(rows))
+            except IntegrityError as error:
+                if _number(error) != _DUPLICATE or "idempotency_key" not in str(error):
+                    raise
+            keys = [row.idempotency_key for row in rows if row.idempotency_key is not None]
+            taken = self._rows(
+                connection,
+                f"SELECT idempotency_key FROM {self.quote(connection, table)} "
+                f"WHERE idempotency_key IN ({_marks(keys)}) LOCK IN SHARE MODE",
+                keys,
+            )
+            rows = [row for row in rows if (row.idempotency_key,) not in set(taken)]
+        return []
+
+    def _insert(
+        self, connection: BaseDatabaseWrapper, table: Table, sql: str, params: Sequence[Any], count: int
+    ) -> list[Row]:
+        columns = "id, idempotency_key, status, run_at, created_at"
+        if connection.features.can_return_columns_from_insert:
+            return sorted(self._rows(connection, f"{sql} RETURNING {columns}", params))
+        with connection.cursor() as cursor:
+            cursor.execute(sql, params)
+            first = cursor.lastrowid  # of the first row; a simple insert gets consecutive ids
+        return self._rows(
+            connection,
+            f"SELECT {columns} FROM {self.quote(connection, table)} WHERE id BETWEEN %s AND %s ORDER BY id",
+            [first, first + count - 1],
+        )

@@ -1,0 +1,99 @@
+"""SQLite: one writer at a time, so one UPDATE that chooses inside itself needs no row locks."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+from django.db import DatabaseError
+from django.db.backends.base.base import BaseDatabaseWrapper
+
+from django_jobqueue.vendors.base import HeldClaim, Row, Table, Vendor
+
+
+class SQLite(Vendor):
+    now = "strftime('%%Y-%%m-%%d %%H:%%M:%%f', 'now')"
+    now_plus = "strftime('%%Y-%%m-%%d %%H:%%M:%%f', 'now', %s || ' seconds')"
+
+    def problems(self, connection: BaseDatabaseWrapper) -> list[tuple[str, str]]:
+        found = []
+        if connection.Database.sqlite_version_info < (3, 35):
+            found.append(
+                ("error", f"SQLite {connection.Database.sqlite_version} is too old; 3.35 brought RETURNING.")
+            )
+        mode = connection.settings_dict.get("OPTIONS", {}).get("transaction_mode") or ""
+        if mode.upper() != "IMMEDIATE":
+            found.append(
+                (
+                    "error",
+                    "transactions must take the write lock when they begin, or busy ones end in 'database is "
+                    'locked\'. Set "OPTIONS": {"transaction_mode": "IMMEDIATE"}.',
+                )
+            )
+        if not connection.is_in_memory_db():
+            with connection.cursor() as cursor:
+                cursor.execute("PRAGMA journal_mode")
+                journal = cursor.fetchone()[0]
+            if journal.lower() != "wal":
+                found.append(
+                    (
+                        "warning",
+                        f"journal_mode is {journal}: readers and the writer block each other. "
+                        'Set "OPTIONS": {"init_command": "PRAGMA journal_mode=WAL"}.',
+                    )
+                )
+        return found
+
+    def is_transient(self, error: DatabaseError) -> bool:
+        return "locked" in str(error) or "busy" in str(error)
+
+    def exact_collation(self, connection: BaseDatabaseWrapper) -> str | None:
+        return None
+
+    def update_chosen(
+        self,
+        connection: BaseDatabaseWrapper,
+        table: Table,
+        *,
+        index: str,
+        choice: str,
+        choice_params: Sequence[Any],
+        assignments: str,
+        params: Sequence[Any],
+        returning: bool,
+    ) -> list[Row]:
+        name = self.quote(connection, table)
+        chosen = f"SELECT id FROM {name} WHERE {choice}"
+        # A look first: an UPDATE that finds nothing would still queue for the one write lock.
+        if not self._rows(connection, chosen, choice_params):
+            return []
+        return self._rows(
+            connection,
+            f"UPDATE {name} SET {assignments} WHERE id IN ({chosen}) "
+            f"RETURNING {', '.join(table.columns) if returning else 'id'}",
+            [*params, *choice_params],
+        )
+
+    def update_claims(
+        self,
+        connection: BaseDatabaseWrapper,
+        table: Table,
+        claims: Sequence[HeldClaim],
+        *,
+        assignments: str,
+        params: Sequence[Any],
+    ) -> dict[int, bool]:
+        name = self.quote(connection, table)
+        held = json.dumps([[claim.id, claim.fencing_token, claim.value] for claim in claims])
+        value = "json_extract(held.value, '$[2]')"
+        # The plus signs keep the planner from starting at the index of running rows.
+        updated = self._rows(
+            connection,
+            f"UPDATE {name} SET {assignments.format(value=value)} FROM json_each(%s) AS held "
+            f"WHERE {name}.id = json_extract(held.value, '$[0]') "
+            f"AND +{name}.fencing_token = json_extract(held.value, '$[1]') AND +{name}.status = 'running' "
+            f"RETURNING {name}.id, {name}.cancel_requested_at IS NOT NULL",
+            [*params, held],
+        )
+        return {id: bool(cancel) for id, cancel in updated}
