@@ -93,7 +93,8 @@ class SQLite(Vendor):
             f"UPDATE {name} SET {assignments.format(value=value)} FROM json_each(%s) AS held "
             f"WHERE {name}.id = json_extract(held.value, '$[0]') "
             f"AND +{name}.fencing_token = json_extract(held.value, '$[1]') AND +{name}.status = 'running' "
-            f"RETURNING {name}.id, {name}.cancel_requested_at IS NOT NULL",
+            f"RETURNING {name}.id, {name}.cancel_requested_at",
             [*params, held],
         )
-        return {id: bool(cancel) for id, cancel in updated}
+        # The bare column: SQLite 3.40 answers true to IS NOT NULL on a null column in RETURNING.
+        return {id: cancel is not None for id, cancel in updated}

@@ -1,0 +1,29 @@
+"""What a test's process does first: Django, on the database of the test."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable
+from typing import Any
+
+os.environ.setdefault("DJANGO_SETTINGS_MODULE", "tests.settings")
+
+import django
+
+django.setup()
+
+from django.core.management import call_command  # noqa: E402
+from django.db import connections  # noqa: E402
+
+
+def main(database: str, function: Callable[..., Any], args: Any, kwargs: Any) -> None:
+    """Run ``function`` on the test database ``database``; its return value, if an integer, is the exit code."""
+    connections["default"].settings_dict["NAME"] = database
+    result = function(*args, **kwargs)
+    sys.exit(result if isinstance(result, int) else 0)
+
+
+def run_worker(**options: Any) -> None:
+    """The ``runworker`` command."""
+    call_command("runworker", **{"reload": False, "verbosity": 0, **options})
