@@ -5,11 +5,11 @@
 from __future__ import annotations
 
 import os
+import socket
 from collections.abc import Iterator
 
 import pytest
 from django.db import connection
-from django.db.utils import OperationalError
 
 from django_jobqueue import conf
 from django_jobqueue.models import Job
@@ -17,15 +17,15 @@ from tests.support.processes import Processes
 
 
 def _missing_server() -> str:
-    if connection.settings_dict["ENGINE"].endswith("sqlite3"):
-        return ""
     settings = connection.settings_dict
-    name = settings["NAME"]
+    if settings["ENGINE"].endswith("sqlite3"):
+        return ""
+    port = int(settings["PORT"] or {"postgresql": 5432, "mysql": 3306}[connection.vendor])
     try:
-        with connection._nodb_cursor():
-            return ""
-    except OperationalError as error:
-        return f"no {connection.display_name} for DATABASE_URL ({settings['HOST']}:{settings['PORT']}, {name}): {error}"
+        socket.create_connection((settings["HOST"] or "localhost", port), timeout=5).close()
+    except OSError as error:
+        return f"DATABASE_URL names a {connection.display_name} that is not there: {error}"
+    return ""
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
