@@ -24,7 +24,7 @@ def _missing_server() -> str:
     try:
         socket.create_connection((settings["HOST"] or "localhost", port), timeout=5).close()
     except OSError as error:
-        return f"DATABASE_URL names a {connection.display_name} that is not there: {error}"
+        return f"DATABASE_URL names a server that is not there: {error}"
     return ""
 
 
