@@ -132,6 +132,10 @@ class Vendor(ABC):
         from the answer is lost. Rows are reached by primary key only.
         """
 
+    @abstractmethod
+    def in_transaction(self, connection: BaseDatabaseWrapper) -> bool:
+        """Whether a transaction is open on the driver's connection, whoever began it."""
+
     def load_instant(self, value: Any) -> datetime | None:
         """A time as the driver gave it (a text, naive in UTC, or aware), as an aware ``datetime``."""
         loaded: datetime | None = datetime.fromisoformat(value) if isinstance(value, str) else value

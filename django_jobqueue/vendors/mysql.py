@@ -52,6 +52,12 @@ class MySQL(Vendor):
     def is_transient(self, error: DatabaseError) -> bool:
         return _number(error) in _TRANSIENT
 
+    def in_transaction(self, connection: BaseDatabaseWrapper) -> bool:
+        if connection.mysql_is_mariadb:
+            return bool(self._rows(connection, "SELECT @@in_transaction", [])[0][0])
+        connection.connection.rollback()  # MySQL does not tell, so nothing is left to ask about
+        return False
+
     def exact_collation(self, connection: BaseDatabaseWrapper) -> str | None:
         # utf8mb4_bin pads: it takes "a" and "a " for the same key.
         return "utf8mb4_nopad_bin" if connection.mysql_is_mariadb else "utf8mb4_0900_bin"

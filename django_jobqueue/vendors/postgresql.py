@@ -41,6 +41,9 @@ class PostgreSQL(Vendor):
     def is_transient(self, error: DatabaseError) -> bool:
         return getattr(error.__cause__, "sqlstate", None) in _TRANSIENT
 
+    def in_transaction(self, connection: BaseDatabaseWrapper) -> bool:
+        return connection.connection.info.transaction_status.name in ("ACTIVE", "INTRANS", "INERROR")
+
     def exact_collation(self, connection: BaseDatabaseWrapper) -> str | None:
         return None
 

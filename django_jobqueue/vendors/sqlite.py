@@ -48,6 +48,9 @@ class SQLite(Vendor):
     def is_transient(self, error: DatabaseError) -> bool:
         return "locked" in str(error) or "busy" in str(error)
 
+    def in_transaction(self, connection: BaseDatabaseWrapper) -> bool:
+        return bool(connection.connection.in_transaction)
+
     def exact_collation(self, connection: BaseDatabaseWrapper) -> str | None:
         return None
 

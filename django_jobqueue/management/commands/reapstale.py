@@ -1,0 +1,54 @@
+"""Take jobs from workers that are gone."""
+
+from __future__ import annotations
+
+import json
+from argparse import ArgumentParser
+from collections import Counter
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+
+from django_jobqueue.exceptions import InvalidJob
+from django_jobqueue.models import Job
+
+
+class Command(BaseCommand):
+    help = "Retry or fail running jobs whose lease has run out. Workers do this by themselves, too."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument(
+            "--older-than",
+            type=float,
+            metavar="SECONDS",
+            help="Go by the age of the claim instead of the lease; takes jobs from live workers, too.",
+        )
+        parser.add_argument("--dry-run", action="store_true", help="Only say what would be done.")
+        parser.add_argument("--json", action="store_true", help="Print the summary as JSON.")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        older_than = options["older_than"]
+        try:
+            if options["dry_run"]:
+                stale = Job.objects.list_stale(older_than=older_than).without_payloads()
+                counts = Counter({"stale": stale.count()})
+            else:
+                reaped = Job.objects.reap(older_than=older_than)
+                counts = Counter(job.status for job in reaped)
+                if options["verbosity"] >= 2:
+                    for job in reaped:
+                        self.stdout.write(f"Job {job.pk} ({job.type}) is {job.status} now.")
+        except InvalidJob as error:
+            raise CommandError(f"--{str(error).replace('_', '-')}") from None
+        if options["json"]:
+            self.stdout.write(json.dumps({"dry_run": options["dry_run"], **counts}))
+        elif options["verbosity"] >= 1:
+            self.stdout.write(self._sentence(counts, options["dry_run"]))
+
+    def _sentence(self, counts: Counter[str], dry_run: bool) -> str:
+        if dry_run:
+            return f"{counts['stale']} stale jobs would be reaped."
+        if not counts:
+            return "No stale jobs."
+        listed = ", ".join(f"{number} now {status}" for status, number in sorted(counts.items()))
+        return f"{counts.total()} stale jobs reaped: {listed}."

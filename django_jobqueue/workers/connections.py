@@ -1,0 +1,74 @@
+"""Database connections of the threads that run handlers: found usable by each job, and left clean by it."""
+
+from __future__ import annotations
+
+import threading
+import time
+
+from django.db import connections
+from django.db.backends.base.base import BaseDatabaseWrapper
+
+from django_jobqueue.vendors import is_supported, vendor_for
+
+_TRUSTED_FOR = 1.0  # seconds after use during which a connection is taken for alive without asking it
+
+_last_used = threading.local()
+
+
+def prepare() -> None:
+    """Before a job: drop connections of this thread that are dead, broken or past their ``CONN_MAX_AGE``.
+
+    They are otherwise kept from job to job, also with ``CONN_MAX_AGE = 0``, which is meant for requests.
+    """
+    trusted = time.monotonic() - getattr(_last_used, "at", 0.0) < _TRUSTED_FOR
+    for connection in connections.all(initialized_only=True):
+        if connection.connection is None:
+            continue
+        aged = connection.settings_dict["CONN_MAX_AGE"] and (
+            connection.close_at is not None and time.monotonic() >= connection.close_at
+        )
+        if aged or connection.errors_occurred or not (trusted or connection.is_usable()):
+            _discard(connection)
+
+
+def leave_clean() -> bool:
+    """After a job: undo what it left open on this thread's connections; whether a transaction was open.
+
+    An open transaction is rolled back, so what the handler wrote in it is gone.
+    """
+    was_open = False
+    for connection in connections.all(initialized_only=True):
+        if connection.in_atomic_block or _is_open(connection):
+            was_open = True
+            _discard(connection)
+        elif connection.errors_occurred or connection.autocommit != connection.settings_dict["AUTOCOMMIT"]:
+            _discard(connection)
+    _last_used.at = time.monotonic()
+    return was_open
+
+
+def distrust() -> None:
+    """Ask the connections of this thread whether they live before the next job uses them."""
+    _last_used.at = 0.0
+
+
+def close() -> None:
+    """Close this thread's connections."""
+    for connection in connections.all(initialized_only=True):
+        _discard(connection)
+
+
+def _is_open(connection: BaseDatabaseWrapper) -> bool:
+    if connection.connection is None or not is_supported(connection):
+        return False
+    return vendor_for(connection).in_transaction(connection)
+
+
+def _discard(connection: BaseDatabaseWrapper) -> None:
+    # A wrapper that was closed inside an atomic block never opens again, so it goes too.
+    connection.in_atomic_block = False
+    connection.run_on_commit = []
+    try:
+        connection.close()
+    finally:
+        del connections[connection.alias]

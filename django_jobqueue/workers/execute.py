@@ -1,0 +1,121 @@
+"""One job, from its handler's first line to an outcome. The only place that catches everything."""
+
+from __future__ import annotations
+
+import contextvars
+import traceback
+from collections.abc import Callable
+from typing import Any
+
+from django_jobqueue import registry, signals
+from django_jobqueue.exceptions import Cancelled, InvalidJob, PermanentFailure, RetryLater, Snooze
+from django_jobqueue.jobs.model import Job
+from django_jobqueue.jobs.retry_policy import Failure
+from django_jobqueue.jobs.running.complete import dump_result
+from django_jobqueue.registry import Handler
+from django_jobqueue.workers.job import RunningJob
+from django_jobqueue.workers.outcome import Completed, Failed, Outcome, Released
+
+MAX_UNKNOWN_TYPE_DELAY = 300.0
+
+
+class JobTimedOut(BaseException):
+    """Raised inside a handler that has run for longer than its ``timeout``."""
+
+
+class JobInterrupted(BaseException):
+    """Raised inside a handler whose worker has to stop now."""
+
+
+def unknown_type(job: RunningJob) -> Released:
+    """Nobody here can run this: give it back for longer each time (1 s, doubled up to 5 min)."""
+    delay = min(MAX_UNKNOWN_TYPE_DELAY, 2.0 ** min(job.fencing_token - 1, 10))
+    return Released(
+        delay,
+        f"No handler for the type {job.type!r} in worker {job.worker_id}; another worker may have one. "
+        "Is the app that registers it in INSTALLED_APPS?",
+    )
+
+
+def execute(job: RunningJob, call: Callable[[Handler, RunningJob], Any]) -> Outcome:
+    """Run a job's handler through ``call`` in a context of its own, and say how it ended. Never raises."""
+    handler = registry.get(job.type)
+    if handler is None:
+        return unknown_type(job)
+    try:
+        # What the handler does to context variables (language, time zone) ends with its context.
+        result = contextvars.copy_context().run(_run, call, handler, job)
+    except BaseException as error:
+        return outcome_of(error)
+    return completed(result)
+
+
+async def aexecute(job: RunningJob, call: Callable[[Handler, RunningJob], Any]) -> Outcome:
+    """``execute`` for an async handler; the caller's task is the context."""
+    handler = registry.get(job.type)
+    if handler is None:
+        return unknown_type(job)
+    try:
+        signals.send(signals.job_started, Job, job=job)
+        result = await call(handler, job)
+    except BaseException as error:
+        return outcome_of(error)
+    return completed(result)
+
+
+def _run(call: Callable[[Handler, RunningJob], Any], handler: Handler, job: RunningJob) -> Any:
+    signals.send(signals.job_started, Job, job=job)
+    return call(handler, job)
+
+
+def completed(result: Any) -> Outcome:
+    """Success with ``result``; one that cannot be stored fails the job for good, for its effects have happened."""
+    if result is None:
+        return Completed()
+    try:
+        return Completed(dump_result(result))
+    except InvalidJob as error:
+        return Failed(Failure(error=f"The handler succeeded, but its {error}", retryable=False))
+    except BaseException as error:
+        return Failed(_failure(error, retryable=False))
+
+
+def outcome_of(error: BaseException) -> Outcome:
+    """What a handler that raised ``error`` meant."""
+    if isinstance(error, Snooze):
+        return Released(error.delay)
+    if isinstance(error, JobInterrupted):
+        return Released(0.0, "The worker was stopped before the job could finish.")
+    if isinstance(error, JobTimedOut):
+        return Failed(_failure(error, outcome="timed_out"))
+    if isinstance(error, Cancelled):
+        return Failed(_failure(error, outcome="cancelled"))
+    if isinstance(error, PermanentFailure):
+        return Failed(_failure(error, retryable=False))
+    if isinstance(error, RetryLater):
+        return Failed(_failure(error, retry_in=error.delay))
+    return Failed(_failure(error))
+
+
+def _failure(
+    error: BaseException, *, outcome: str = "failed", retryable: bool = True, retry_in: float | None = None
+) -> Failure:
+    """The record of ``error``. Cannot fail: an exception whose text raises is named by its class alone."""
+    kind = type(error)
+    name = f"{kind.__module__}.{kind.__qualname__}"
+    try:
+        message = str(error)
+    except BaseException:
+        message = "(its text cannot be read)"
+    try:
+        lines = "".join(traceback.format_exception(error))
+    except BaseException:
+        lines = "(its traceback cannot be read)"
+    return Failure(
+        error=f"{kind.__qualname__}: {message}" if message else kind.__qualname__,
+        outcome=outcome,
+        retryable=retryable,
+        retry_in=retry_in,
+        exception_class=name,
+        traceback=lines,
+    )

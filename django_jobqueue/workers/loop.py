@@ -1,0 +1,228 @@
+"""The worker: one thread that claims, hands out, writes outcomes, renews leases and does the upkeep."""
+
+from __future__ import annotations
+
+import logging
+import os
+import secrets
+import socket
+import time
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from django.db import Error as DatabaseFault
+from django.db import connections as django_connections
+
+from django_jobqueue import registry
+from django_jobqueue.workers.acks import Acks
+from django_jobqueue.workers.async_pool import AsyncPool
+from django_jobqueue.workers.execute import unknown_type
+from django_jobqueue.workers.job import RunningJob
+from django_jobqueue.workers.leases import Leases
+from django_jobqueue.workers.outcome import Outcome, Released
+from django_jobqueue.workers.pool import ThreadPool
+from django_jobqueue.workers.shutdown import Shutdown
+from django_jobqueue.workers.upkeep import Upkeep
+from django_jobqueue.workers.wakeup import Pause, Wakeup
+
+if TYPE_CHECKING:
+    from django_jobqueue.jobs.manager import JobManager
+
+logger = logging.getLogger("django_jobqueue.worker")
+
+_SHORTEST_POLL = 0.01
+_LONGEST_FAULT_PAUSE = 5.0
+_INTERRUPT_GRACE = 0.5
+
+
+def default_worker_id() -> str:
+    """Host, pid and a random part: never the same for two processes, whatever is reused."""
+    return f"{socket.gethostname()[:150]}:{os.getpid()}:{secrets.token_hex(3)}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WorkerOptions:
+    """What a worker does. ``queues`` of ``None`` means all; times are seconds."""
+
+    lease_seconds: float
+    poll_interval: float
+    shutdown_timeout: float
+    worker_id: str = field(default_factory=default_worker_id)
+    queues: tuple[str, ...] | None = None
+    exclude_queues: tuple[str, ...] = ()
+    concurrency: int = 1
+    drain: bool = False
+    max_jobs: int | None = None
+
+
+class Worker:
+    """A worker process's life. ``run`` returns when it is over."""
+
+    def __init__(self, manager: JobManager, options: WorkerOptions) -> None:
+        self._manager = manager
+        self._options = options
+        self._wakeup = Wakeup()
+        self._acks = Acks(manager)
+        self._leases = Leases(manager, options.lease_seconds)
+        self._upkeep = Upkeep(manager)
+        self._threads = ThreadPool(options.concurrency, self._report)
+        self._async = AsyncPool(self._report)
+        self._poll = Pause(_SHORTEST_POLL, options.poll_interval)
+        self._poll_at = 0.0
+        self._fault = Pause(0.1, _LONGEST_FAULT_PAUSE)
+        self._in_fault = False
+        self._claimed = 0
+        self._drained = False
+        self.shutdown = Shutdown(self._wakeup)
+        self.counts = self._acks.counts
+
+    def run(self) -> int:
+        """Work until told to stop, drained or done. 0: everything ended in order; 1: jobs were given back."""
+        with self.shutdown:
+            self._threads.start()
+            logger.info("Worker %s started", self._options.worker_id)
+            while not self._over():
+                try:
+                    self._step()
+                    self._recovered()
+                except DatabaseFault as error:
+                    self._lost_database(error)
+            clean = self._finish()
+        for connection in django_connections.all(initialized_only=True):
+            connection.close()
+        self._wakeup.close()
+        logger.info("Worker %s stopped: %s", self._options.worker_id, dict(self.counts))
+        return 0 if clean else 1
+
+    def _over(self) -> bool:
+        return self.shutdown.requested or self._drained or (self._exhausted() and not self._leases)
+
+    def _exhausted(self) -> bool:
+        return self._options.max_jobs is not None and self._claimed >= self._options.max_jobs
+
+    def _step(self) -> None:
+        """One round: write, renew, keep up, claim, wait."""
+        self._write_outcomes()
+        if self._upkeep.next_due() <= time.monotonic() and self._upkeep.run():
+            self._expect_work()
+        limit = self._free()
+        if limit and time.monotonic() >= self._poll_at:
+            claimed = self._claim(limit)
+            if claimed:
+                self._poll.reset()
+            if claimed < limit:
+                self._poll_at = time.monotonic() + self._poll.grow()
+            if not claimed and self._options.drain and not self._leases and not self._upkeep.promote():
+                self._drained = True
+                return
+        self._threads.interrupt_late()
+        if not self._acks:
+            self._wakeup.wait(self._until_next())
+
+    def _until_next(self) -> float:
+        due = min(self._leases.next_due(), self._upkeep.next_due())
+        if self._free():
+            due = min(due, self._poll_at)
+        wait = due - time.monotonic()
+        return min(wait, 0.1) if self._leases else wait  # 0.1 s: how late a handler's timeout is noticed
+
+    def _expect_work(self) -> None:
+        self._poll.reset()
+        self._poll_at = 0.0
+
+    def _free(self) -> int:
+        free = self._options.concurrency - len(self._leases)
+        if self._options.max_jobs is not None:
+            free = min(free, self._options.max_jobs - self._claimed)
+        return max(0, free)
+
+    def _claim(self, limit: int) -> int:
+        options = self._options
+        claimed = self._manager.claim_many(
+            worker_id=options.worker_id,
+            limit=limit,
+            queues=options.queues,
+            exclude_queues=options.exclude_queues,
+            lease_seconds=options.lease_seconds,
+        )
+        jobs = [RunningJob(self._manager, job) for job in claimed]
+        self._claimed += len(jobs)
+        self._leases.hold(jobs)
+        for job in jobs:
+            handler = registry.get(job.type)
+            if handler is None:
+                self._acks.add(job, unknown_type(job))
+            elif handler.is_async:
+                self._async.submit(job)
+            else:
+                self._threads.submit(job)
+        return len(jobs)
+
+    def _report(self, job: RunningJob, outcome: Outcome) -> None:
+        """Called by the thread that ran the job."""
+        self._acks.add(job, outcome)
+        self._wakeup.ring()
+
+    def _write_outcomes(self) -> None:
+        if self._acks:
+            self._leases.drop(self._acks.flush())
+            self._poll_at = 0.0
+        self._leases.renew()
+
+    def _finish(self) -> bool:
+        """Start nothing more, let what runs end and write its outcome; whether all of it did."""
+        for job in self._threads.take_back():
+            self._acks.add(job, Released())
+        deadline = time.monotonic() + self._options.shutdown_timeout
+        while self._leases and not self.shutdown.at_once and time.monotonic() < deadline:
+            try:
+                self._write_outcomes()
+                self._threads.interrupt_late()
+                self._recovered()
+                if self._leases:
+                    self._wakeup.wait(min(0.1, deadline - time.monotonic()))
+            except DatabaseFault as error:
+                self._lost_database(error)
+        clean = not self._leases or self._give_back()
+        self._threads.stop(1.0 if clean else 0.0)
+        self._async.stop(1.0 if clean else 0.0)
+        return clean
+
+    def _give_back(self) -> bool:
+        """End what still runs and give its claims back; never all in order."""
+        self._threads.interrupt_all()
+        self._async.interrupt_all()
+        end = time.monotonic() + _INTERRUPT_GRACE
+        while len(self._acks) < len(self._leases) and (left := end - time.monotonic()) > 0:
+            self._wakeup.wait(left)
+        try:
+            self._leases.drop(self._acks.flush())
+            for job in self._leases.jobs():
+                self._acks.add(job, Released(0.0, "The worker was stopped before the job could finish."))
+            self._leases.drop(self._acks.flush())
+        except DatabaseFault as error:
+            logger.error(
+                "%d jobs could not be given back (%s); they come back when their leases have run out",
+                len(self._leases),
+                type(error).__name__,
+            )
+        return False
+
+    def _lost_database(self, error: DatabaseFault) -> None:
+        """Nothing is given up: close, wait longer each time, and try the same step again."""
+        if not self._in_fault:
+            logger.error("The database failed (%s: %s); trying again until it is back", type(error).__name__, error)
+            self._in_fault = True
+            self._threads.distrust_connections()
+            self._async.distrust_connections()
+        django_connections[self._manager.write_alias].close()
+        end = time.monotonic() + self._fault.grow()
+        requests = self.shutdown.requests
+        while (left := end - time.monotonic()) > 0 and self.shutdown.requests == requests:
+            self._wakeup.wait(left)
+
+    def _recovered(self) -> None:
+        if self._in_fault:
+            logger.warning("The database is back")
+            self._in_fault = False
+            self._fault.reset()

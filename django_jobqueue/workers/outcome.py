@@ -1,0 +1,32 @@
+"""How a run ended, as its worker will write it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from django_jobqueue.jobs.retry_policy import Failure
+
+
+@dataclass(frozen=True, slots=True)
+class Completed:
+    """Success, with the result as JSON text."""
+
+    result: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Failed:
+    """No success; ``retry_or_fail`` decides what follows."""
+
+    failure: Failure
+
+
+@dataclass(frozen=True, slots=True)
+class Released:
+    """Given back without counting a retry, for ``delay`` seconds."""
+
+    delay: float = 0.0
+    reason: str | None = None
+
+
+Outcome = Completed | Failed | Released

@@ -1,0 +1,142 @@
+"""The threads that run handlers."""
+
+from __future__ import annotations
+
+import ctypes
+import queue
+import threading
+import time
+from collections.abc import Callable
+
+from django_jobqueue.jobs.retry_policy import Failure
+from django_jobqueue.registry import Handler
+from django_jobqueue.workers import connections
+from django_jobqueue.workers.execute import JobInterrupted, JobTimedOut, execute, outcome_of
+from django_jobqueue.workers.job import RunningJob
+from django_jobqueue.workers.outcome import Completed, Failed, Outcome
+
+Report = Callable[[RunningJob, Outcome], None]
+
+_LEFT_OPEN = "The handler returned with a database transaction open; it was rolled back, so its writes are gone."
+
+
+class Slot:
+    """One thread and the job that it runs, if any."""
+
+    def __init__(self, number: int, todo: queue.SimpleQueue[RunningJob | None], report: Report) -> None:
+        self._todo = todo
+        self._report = report
+        self._lock = threading.Lock()
+        self._interruptible = False
+        self._deadline = float("inf")
+        self.job: RunningJob | None = None
+        self.epoch = 0
+        self._seen_epoch = 0
+        self.thread = threading.Thread(target=self._loop, name=f"jobqueue-{number}", daemon=True)
+
+    def interrupt(self, reason: type[BaseException], *, only_late: bool = False) -> bool:
+        """Raise ``reason`` inside the handler that runs now, if any; whether there was one.
+
+        It arrives at the handler's next line of Python: code that blocks in C first returns.
+        """
+        with self._lock:
+            if not self._interruptible or (only_late and time.monotonic() < self._deadline):
+                return False
+            self._interruptible = False
+            identity = ctypes.c_ulong(self.thread.ident or 0)
+            ctypes.pythonapi.PyThreadState_SetAsyncExc(identity, ctypes.py_object(reason))
+            return True
+
+    def _loop(self) -> None:
+        while (job := self._todo.get()) is not None:
+            self.job = job
+            try:
+                if self._seen_epoch != self.epoch:
+                    self._seen_epoch = self.epoch
+                    connections.distrust()
+                connections.prepare()
+                outcome = execute(job, self._call)
+                if connections.leave_clean() and isinstance(outcome, Completed):
+                    outcome = Failed(Failure(error=_LEFT_OPEN))
+            except BaseException as error:
+                outcome = outcome_of(error)
+            self.job = None
+            self._report(job, outcome)
+            del job, outcome
+        connections.close()
+
+    def _call(self, handler: Handler, job: RunningJob) -> object:
+        if handler.timeout is not None:
+            self._deadline = time.monotonic() + handler.timeout
+        with self._lock:
+            self._interruptible = True
+        try:
+            return handler.function(job, **job.payload)
+        finally:
+            self._shield()
+
+    def _shield(self) -> None:
+        """Let no interruption in any more. One that is on its way arrives here at the latest."""
+        late: BaseException | None = None
+        while True:
+            try:
+                with self._lock:
+                    self._interruptible = False
+                    self._deadline = float("inf")
+                time.sleep(0)  # a line of Python on which what was sent before the lock arrives
+                break
+            except (JobTimedOut, JobInterrupted) as error:
+                late = error
+        if late is not None:
+            raise late
+
+
+class ThreadPool:
+    """A fixed number of threads, each with at most one job; more wait in line."""
+
+    def __init__(self, size: int, report: Report) -> None:
+        self._todo: queue.SimpleQueue[RunningJob | None] = queue.SimpleQueue()
+        self._slots = [Slot(number, self._todo, report) for number in range(size)]
+        self.size = size
+
+    def start(self) -> None:
+        """Start the threads."""
+        for slot in self._slots:
+            slot.thread.start()
+
+    def submit(self, job: RunningJob) -> None:
+        """Run ``job`` when a thread is free."""
+        self._todo.put(job)
+
+    def take_back(self) -> list[RunningJob]:
+        """The jobs that no thread has started, out of the line."""
+        waiting: list[RunningJob] = []
+        try:
+            while (job := self._todo.get_nowait()) is not None:
+                waiting.append(job)
+        except queue.Empty:
+            pass
+        return waiting
+
+    def interrupt_late(self) -> None:
+        """End the handlers that have run past their timeout."""
+        for slot in self._slots:
+            slot.interrupt(JobTimedOut, only_late=True)
+
+    def interrupt_all(self) -> None:
+        """End all handlers."""
+        for slot in self._slots:
+            slot.interrupt(JobInterrupted)
+
+    def distrust_connections(self) -> None:
+        """The database was lost: threads ask their connections whether they live before the next job."""
+        for slot in self._slots:
+            slot.epoch += 1
+
+    def stop(self, timeout: float) -> None:
+        """End the threads once they are idle; those that are not after ``timeout`` seconds end with the process."""
+        for _ in self._slots:
+            self._todo.put(None)
+        end = time.monotonic() + timeout
+        for slot in self._slots:
+            slot.thread.join(max(0.0, end - time.monotonic()))

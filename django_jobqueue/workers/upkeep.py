@@ -1,0 +1,55 @@
+"""What every worker does for the whole queue on a timer, busy or idle: promote and reap. Never as a job."""
+
+from __future__ import annotations
+
+import logging
+import random
+import time
+from typing import TYPE_CHECKING
+
+from django_jobqueue.conf import settings
+
+if TYPE_CHECKING:
+    from django_jobqueue.jobs.manager import JobManager
+
+logger = logging.getLogger("django_jobqueue.worker")
+
+_REAP_AT_ONCE = 100
+
+
+class Upkeep:
+    """The two timers. Each has a jitter, so that many workers do not come at the same moment."""
+
+    def __init__(self, manager: JobManager) -> None:
+        self._manager = manager
+        self._promote_at = 0.0
+        self._reap_at = 0.0
+
+    def next_due(self) -> float:
+        """When the next turn is due, on the monotonic clock."""
+        return min(self._promote_at, self._reap_at)
+
+    def run(self) -> int:
+        """Do what is due; returns how many jobs may have become pending by it."""
+        now = time.monotonic()
+        changed = 0
+        if now >= self._promote_at:
+            changed += self.promote()
+        if now >= self._reap_at:
+            reaped = self._manager.reap(limit=_REAP_AT_ONCE)
+            full = len(reaped) == _REAP_AT_ONCE
+            self._reap_at = now if full else now + settings().REAP_INTERVAL * _jitter()
+            for job in reaped:
+                logger.warning("Job %s (%s) was taken from a lost worker: %s", job.pk, job.type, job.status)
+            changed += len(reaped)
+        return changed
+
+    def promote(self) -> int:
+        """Move due scheduled jobs to pending now."""
+        promoted = self._manager.promote()
+        self._promote_at = time.monotonic() + settings().PROMOTE_INTERVAL * _jitter()
+        return promoted
+
+
+def _jitter() -> float:
+    return 0.9 + 0.2 * random.random()
