@@ -134,7 +134,10 @@ class Vendor(ABC):
 
     @abstractmethod
     def in_transaction(self, connection: BaseDatabaseWrapper) -> bool:
-        """Whether a transaction is open on the driver's connection, whoever began it."""
+        """Whether a transaction is open on the driver's connection, whoever began it.
+
+        Raises whatever the driver raises when the connection is dead.
+        """
 
     def load_instant(self, value: Any) -> datetime | None:
         """A time as the driver gave it (a text, naive in UTC, or aware), as an aware ``datetime``."""

@@ -104,24 +104,26 @@ class MySQL(Vendor):
         params: Sequence[Any],
     ) -> dict[int, bool]:
         name = self.quote(connection, table)
-        by_id = {claim.id: claim for claim in claims}
+        by_fence = {(claim.id, claim.fencing_token): claim for claim in claims}
+        ids = sorted({claim.id for claim in claims})
         with transaction.atomic(using=connection.alias):
             locked = self._rows(
                 connection,
                 f"SELECT id, fencing_token, cancel_requested_at IS NOT NULL FROM {name} FORCE INDEX (PRIMARY) "
-                f"WHERE id IN ({_marks(claims)}) AND status = 'running' ORDER BY id FOR UPDATE",
-                sorted(by_id),
+                f"WHERE id IN ({_marks(ids)}) AND status = 'running' ORDER BY id FOR UPDATE",
+                ids,
             )
-            current = {id: bool(cancel) for id, token, cancel in locked if token == by_id[id].fencing_token}
+            current = {id: bool(cancel) for id, token, cancel in locked if (id, token) in by_fence}
             groups: dict[str | None, list[int]] = {}
-            for id in current:
-                groups.setdefault(by_id[id].value, []).append(id)
+            for id, token, _ in locked:
+                if id in current:
+                    groups.setdefault(by_fence[id, token].value, []).append(id)
             with connection.cursor() as cursor:
-                for value, ids in groups.items():
+                for value, group in groups.items():
                     own = [value] if "{value}" in assignments else []
                     cursor.execute(
-                        f"UPDATE {name} SET {assignments.format(value='%s')} WHERE id IN ({_marks(ids)})",
-                        [*own, *params, *ids],
+                        f"UPDATE {name} SET {assignments.format(value='%s')} WHERE id IN ({_marks(group)})",
+                        [*own, *params, *group],
                     )
         return current
 

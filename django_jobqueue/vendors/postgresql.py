@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from django.db import DatabaseError
+from django.db import DatabaseError, InterfaceError
 from django.db.backends.base.base import BaseDatabaseWrapper
 
 from django_jobqueue.vendors.base import HeldClaim, Row, Table, Vendor
@@ -42,6 +42,8 @@ class PostgreSQL(Vendor):
         return getattr(error.__cause__, "sqlstate", None) in _TRANSIENT
 
     def in_transaction(self, connection: BaseDatabaseWrapper) -> bool:
+        if connection.connection.closed:
+            raise InterfaceError("the connection is closed")
         return connection.connection.info.transaction_status.name in ("ACTIVE", "INTRANS", "INERROR")
 
     def exact_collation(self, connection: BaseDatabaseWrapper) -> str | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import Callable, Coroutine
+from concurrent.futures import Future, wait
 from typing import Any
 
 from asgiref.sync import sync_to_async
@@ -47,7 +48,9 @@ class AsyncPool:
         """End the loop; its jobs are over or given up by now."""
         if self._loop is None:
             return
-        self._call_coroutine(sync_to_async(connections.close)()) if self._uses_database else None
+        if self._uses_database:
+            closed = self._call_coroutine(sync_to_async(connections.close)())
+            wait([closed], timeout=timeout)
         self._call(self._loop.stop)
         self._thread.join(timeout)
 
@@ -58,9 +61,9 @@ class AsyncPool:
             self._thread.start()
         self._loop.call_soon_threadsafe(function, *args)
 
-    def _call_coroutine(self, coroutine: Coroutine[Any, Any, Any]) -> None:
+    def _call_coroutine(self, coroutine: Coroutine[Any, Any, Any]) -> Future[Any]:
         assert self._loop is not None
-        asyncio.run_coroutine_threadsafe(coroutine, self._loop)
+        return asyncio.run_coroutine_threadsafe(coroutine, self._loop)
 
     def _run(self) -> None:
         assert self._loop is not None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import threading
 import time
 
@@ -38,10 +39,15 @@ def leave_clean() -> bool:
     """
     was_open = False
     for connection in connections.all(initialized_only=True):
-        if connection.in_atomic_block or _is_open(connection):
-            was_open = True
+        try:
+            is_open = connection.in_atomic_block or _is_open(connection)
+        except Exception:  # a dead connection can raise anything, and has no transaction any more
             _discard(connection)
-        elif connection.errors_occurred or connection.autocommit != connection.settings_dict["AUTOCOMMIT"]:
+            continue
+        was_open = was_open or is_open
+        opened = connection.connection is not None
+        changed = opened and connection.autocommit != connection.settings_dict["AUTOCOMMIT"]
+        if is_open or changed or connection.errors_occurred:
             _discard(connection)
     _last_used.at = time.monotonic()
     return was_open
@@ -68,7 +74,6 @@ def _discard(connection: BaseDatabaseWrapper) -> None:
     # A wrapper that was closed inside an atomic block never opens again, so it goes too.
     connection.in_atomic_block = False
     connection.run_on_commit = []
-    try:
+    with contextlib.suppress(Exception):
         connection.close()
-    finally:
-        del connections[connection.alias]
+    del connections[connection.alias]

@@ -13,6 +13,7 @@ import django
 
 django.setup()
 
+from django.conf import settings  # noqa: E402
 from django.core.management import call_command  # noqa: E402
 from django.db import connections  # noqa: E402
 
@@ -25,5 +26,6 @@ def main(database: str, function: Callable[..., Any], args: Any, kwargs: Any) ->
 
 
 def run_worker(**options: Any) -> None:
-    """The ``runworker`` command."""
+    """The ``runworker`` command, with quick upkeep."""
+    settings.JOBQUEUE = {**settings.JOBQUEUE, "REAP_INTERVAL": 0.5, "PROMOTE_INTERVAL": 0.1}
     call_command("runworker", **{"reload": False, "verbosity": 0, **options})

@@ -1,12 +1,25 @@
-"""Handlers for the tests: each leaves a trace in ``Effect``, so that a test can count what really ran."""
+"""Handlers for the tests. What one does for others to see it writes into ``Effect``."""
 
 from __future__ import annotations
 
+import asyncio
 import os
+import signal
+import sys
 import time
 from typing import Any
 
-from django_jobqueue import job_handler
+from django.db import connection, transaction
+from django.utils import timezone, translation
+
+from django_jobqueue import Cancelled, PermanentFailure, RetryLater, Snooze, constant, job_handler
+
+
+def record(job: Any, name: str) -> None:
+    """Leave a trace that this run of the job came here."""
+    from tests.support.models import Effect
+
+    Effect.objects.create(name=name, job=job.id, fencing_token=job.fencing_token, pid=os.getpid())
 
 
 @job_handler("test.noop")
@@ -19,19 +32,169 @@ def echo(job: Any, **payload: Any) -> dict[str, Any]:
     return payload
 
 
-@job_handler("test.fail", max_retries=0)
-def fail(job: Any, message: str = "boom", **payload: Any) -> None:
+@job_handler("test.fail")
+def fail(job: Any, message: str = "boom") -> None:
     raise RuntimeError(message)
 
 
-@job_handler("test.sleep")
-def sleep(job: Any, seconds: float = 1.0) -> None:
+@job_handler("test.effect")
+def effect(job: Any, name: str = "effect", seconds: float = 0.0) -> None:
+    record(job, name)
     time.sleep(seconds)
 
 
-@job_handler("test.effect")
-def effect(job: Any, name: str, seconds: float = 0.0) -> None:
+@job_handler("test.async_effect")
+async def async_effect(job: Any, name: str = "effect", seconds: float = 0.0) -> str:
     from tests.support.models import Effect
 
-    Effect.objects.create(name=name, job=job.id, fencing_token=job.fencing_token, pid=os.getpid())
+    await Effect.objects.acreate(name=name, job=job.id, fencing_token=job.fencing_token, pid=os.getpid())
+    await asyncio.sleep(seconds)
+    return "slept"
+
+
+@job_handler("test.permanent")
+def permanent(job: Any) -> None:
+    raise PermanentFailure("never again")
+
+
+@job_handler("test.retry_later")
+def retry_later(job: Any, delay: float) -> None:
+    raise RetryLater(delay, "not yet")
+
+
+@job_handler("test.snooze")
+def snooze(job: Any, delay: float) -> None:
+    raise Snooze(delay)
+
+
+@job_handler("test.until_cancelled")
+def until_cancelled(job: Any) -> None:
+    record(job, "started")
+    while not job.cancel_requested:
+        time.sleep(0.02)
+    raise Cancelled("as asked")
+
+
+@job_handler("test.progress")
+def progress(job: Any) -> None:
+    job.heartbeat(progress={"done": 1})
+
+
+@job_handler("test.slow_backoff", backoff=constant(600))
+def slow_backoff(job: Any) -> None:
+    raise RuntimeError("later")
+
+
+@job_handler("test.timeout", timeout=0.3, max_retries=0)
+def over_time(job: Any, swallow: bool = False) -> None:
+    end = time.monotonic() + 20
+    while time.monotonic() < end:
+        try:
+            time.sleep(0.01)
+        except Exception:
+            if not swallow:
+                raise
+
+
+@job_handler("test.async_timeout", timeout=0.3, max_retries=0)
+async def async_over_time(job: Any) -> None:
+    await asyncio.sleep(20)
+
+
+class UnreadableError(Exception):
+    def __str__(self) -> str:
+        raise RuntimeError("no text")
+
+
+def _closed_connection() -> None:
+    connection.close()
+
+
+def _broken_connection() -> None:
+    connection.ensure_connection()
+    connection.connection.close()
+
+
+def _open_transaction() -> None:
+    from tests.support.models import Effect
+
+    transaction.atomic().__enter__()
+    Effect.objects.create(name="in an open transaction")
+
+
+def _raw_transaction() -> None:
+    from tests.support.models import Effect
+
+    with connection.cursor() as cursor:
+        cursor.execute("BEGIN")
+    Effect.objects.create(name="in an open transaction")
+
+
+def _broken_transaction() -> None:
+    with transaction.atomic(), connection.cursor() as cursor:
+        cursor.execute("SELECT * FROM there_is_no_such_table")
+
+
+def _no_autocommit() -> None:
+    transaction.set_autocommit(False)
+
+
+def _other_language() -> None:
+    translation.activate("de")
+    timezone.activate("Asia/Tokyo")
+
+
+def _raise(error: BaseException) -> None:
+    raise error
+
+
+ILL_BEHAVIOUR: dict[str, Any] = {
+    "SystemExit": lambda: sys.exit(3),
+    "KeyboardInterrupt": lambda: _raise(KeyboardInterrupt()),
+    "GeneratorExit": lambda: _raise(GeneratorExit()),
+    "BaseException": lambda: _raise(BaseException("bare")),
+    "unreadable": lambda: _raise(UnreadableError()),
+    "huge": lambda: _raise(ValueError("x" * 1_000_000)),
+    "unstorable": lambda: _raise(ValueError("a\0b\ud800")),
+    "closed connection": _closed_connection,
+    "broken connection": _broken_connection,
+    "open transaction": _open_transaction,
+    "raw transaction": _raw_transaction,
+    "broken transaction": _broken_transaction,
+    "no autocommit": _no_autocommit,
+    "other language": _other_language,
+}
+
+
+@job_handler("test.misbehave")
+def misbehave(job: Any, how: str) -> None:
+    ILL_BEHAVIOUR[how]()
+
+
+@job_handler("test.surroundings")
+def surroundings(job: Any) -> dict[str, Any]:
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT 1")
+        answer = cursor.fetchone()[0]
+    return {
+        "language": translation.get_language(),
+        "timezone": timezone.get_current_timezone_name(),
+        "in_transaction": connection.in_atomic_block,
+        "autocommit": connection.get_autocommit(),
+        "answer": answer,
+    }
+
+
+@job_handler("test.result")
+def result(job: Any, kind: str) -> Any:
+    return {"set": {1}, "nan": float("nan"), "huge": "x" * 10_000_000, "nul": "a\0"}[kind]
+
+
+@job_handler("test.crash")
+def crash(job: Any) -> None:
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+@job_handler("test.rest")
+def rest(job: Any, seconds: float) -> None:
     time.sleep(seconds)

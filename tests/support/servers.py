@@ -1,0 +1,146 @@
+"""Database servers of a test's own, that it may stop and start; on a free port, in a temporary folder."""
+
+from __future__ import annotations
+
+import os
+import pwd
+import shutil
+import socket
+import subprocess
+import time
+from pathlib import Path
+
+
+def free_port() -> int:
+    """A port of the loopback interface that nothing listens on."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+class Server:
+    """A server that was set up and is running; ``url`` is its ``DATABASE_URL``."""
+
+    user = ""
+    url = ""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.port = free_port()
+        self._process: subprocess.Popen[bytes] | None = None
+        if self._as_root():
+            # Database servers refuse to run as root.
+            entry = pwd.getpwnam(self.user)
+            os.chown(folder, entry.pw_uid, entry.pw_gid)
+            for parent in [folder, *folder.parents]:
+                if parent.stat().st_uid == 0 and parent != Path("/"):
+                    parent.chmod(parent.stat().st_mode | 0o011)
+        self._set_up()
+        self.start()
+
+    def start(self) -> None:
+        """Start it and wait until it takes connections."""
+        self._process = subprocess.Popen(
+            self._command(), **self._credentials(), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+        )
+        self._wait_until_up()
+
+    def stop(self) -> None:
+        """Stop it as its operator would: connections are cut, what was committed stays."""
+        if self._process is not None:
+            self._process.send_signal(self._stop_signal)
+            self._process.wait(60)
+            self._process = None
+
+    def _as_root(self) -> bool:
+        return os.geteuid() == 0
+
+    def _credentials(self) -> dict[str, str]:
+        return {"user": self.user, "group": self.user} if self._as_root() else {}
+
+    def _run(self, *command: str) -> None:
+        subprocess.run(command, **self._credentials(), check=True, capture_output=True, cwd=self.folder)
+
+    def _wait_until_up(self) -> None:
+        end = time.monotonic() + 60
+        while True:
+            probe = subprocess.run(self._probe(), capture_output=True)
+            if probe.returncode == 0:
+                return
+            assert time.monotonic() < end, f"the server did not start: {probe.stderr!r}"
+            time.sleep(0.05)
+
+    _stop_signal = 15
+
+    def _set_up(self) -> None:
+        raise NotImplementedError
+
+    def _command(self) -> list[str]:
+        raise NotImplementedError
+
+    def _probe(self) -> list[str]:
+        raise NotImplementedError
+
+
+class PostgreSQLServer(Server):
+    user = "postgres"
+    _stop_signal = 2  # fast shutdown
+
+    @staticmethod
+    def binary(name: str) -> str | None:
+        """The newest installed server program of this name."""
+        found = sorted(Path("/usr/lib/postgresql").glob(f"*/bin/{name}"))
+        return str(found[-1]) if found else shutil.which(name)
+
+    @classmethod
+    def missing(cls) -> str:
+        """Why this server cannot run here; empty when it can."""
+        return "" if cls.binary("initdb") and shutil.which("psql") else "PostgreSQL's initdb is not installed"
+
+    def _set_up(self) -> None:
+        self._run(
+            str(self.binary("initdb")), "-D", str(self.folder / "data"), "-U", "postgres", "-A", "trust", "-N"
+        )
+        self.url = f"postgres://postgres@127.0.0.1:{self.port}/postgres"
+
+    def _command(self) -> list[str]:
+        options = ["-p", str(self.port), "-k", "", "-c", "listen_addresses=127.0.0.1", "-c", "fsync=off"]
+        return [str(self.binary("postgres")), "-D", str(self.folder / "data"), *options]
+
+    def _probe(self) -> list[str]:
+        return ["psql", "-h", "127.0.0.1", "-p", str(self.port), "-U", "postgres", "-c", "SELECT 1"]
+
+
+class MariaDBServer(Server):
+    user = "mysql"
+
+    @classmethod
+    def missing(cls) -> str:
+        """Why this server cannot run here; empty when it can."""
+        return "" if shutil.which("mariadb-install-db") else "MariaDB's mariadb-install-db is not installed"
+
+    def _set_up(self) -> None:
+        self._run(
+            "mariadb-install-db",
+            "--no-defaults",
+            "--auth-root-authentication-method=normal",
+            "--skip-test-db",
+            f"--datadir={self.folder / 'data'}",
+        )
+        self.url = f"mysql://root@127.0.0.1:{self.port}/mysql"
+
+    def _command(self) -> list[str]:
+        return [
+            shutil.which("mariadbd") or "/usr/sbin/mariadbd",
+            "--no-defaults",
+            f"--datadir={self.folder / 'data'}",
+            f"--socket={self.folder / 'socket'}",
+            f"--pid-file={self.folder / 'pid'}",
+            f"--port={self.port}",
+            "--bind-address=127.0.0.1",
+            "--character-set-server=utf8mb4",
+            "--innodb-flush-log-at-trx-commit=2",
+        ]
+
+    def _probe(self) -> list[str]:
+        return ["mariadb", "--no-defaults", "-h127.0.0.1", f"-P{self.port}", "-uroot", "-e", "SELECT 1"]
