@@ -76,7 +76,7 @@ def linear(base: float = 10.0, cap: float = 3600.0) -> Backoff:
 
 
 def exponential(base: float = 2.0, cap: float = 3600.0, jitter: float = 0.1) -> Backoff:
-    """``base`` seconds, doubled at each retry up to ``cap``, less a random part of up to ``jitter`` (0 to 1)."""
+    """``base`` seconds, doubled at each retry up to ``cap``, less a random part up to ``jitter`` (0 to 1)."""
     if isinstance(jitter, bool) or not isinstance(jitter, int | float) or not 0 <= jitter <= 1:
         raise ValueError(f"jitter: {jitter!r} is not between 0 and 1.")
     return _Exponential(_seconds("base", base), _seconds("cap", cap), float(jitter))

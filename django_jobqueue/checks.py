@@ -10,10 +10,10 @@ from django.apps import AppConfig, apps
 from django.conf import settings as django_settings
 from django.core.checks import CheckMessage, Error, Tags, Warning, register
 from django.core.management import get_commands
-from django.db import connections, router
+from django.db import NotSupportedError, connections, router
 
 from django_jobqueue import conf
-from django_jobqueue.vendors import is_supported, vendor_for
+from django_jobqueue.vendors import vendor_for
 
 
 @register("jobqueue")
@@ -85,7 +85,7 @@ def _has_runworker(config: AppConfig) -> bool:
 def check_databases(
     app_configs: Sequence[AppConfig] | None, databases: Sequence[str] | None = None, **_: Any
 ) -> list[CheckMessage]:
-    """The jobs' database keeps what the queue promises. Runs for the databases given (``check --database``)."""
+    """The jobs' database keeps what the queue promises. Runs for the databases of ``check --database``."""
     alias = router.db_for_write(apps.get_model("django_jobqueue", "Job"))
     if not databases or alias not in databases:
         return []
@@ -95,16 +95,12 @@ def check_databases(
 def database_problems(alias: str) -> list[CheckMessage]:
     """What makes the database of ``alias`` unfit for jobs, as check messages."""
     connection = connections[alias]
-    if not is_supported(connection):
-        return [
-            Error(
-                f"The jobs' database {alias!r} is {connection.display_name}, which is not supported.",
-                hint="Use PostgreSQL, MariaDB, MySQL or SQLite.",
-                id="django_jobqueue.E010",
-            )
-        ]
+    try:
+        vendor = vendor_for(connection)
+    except NotSupportedError as error:
+        return [Error(f"The jobs' database {alias!r}: {error}", id="django_jobqueue.E010")]
     found: list[CheckMessage] = []
-    for level, sentence in vendor_for(connection).problems(connection):
+    for level, sentence in vendor.problems(connection):
         message = f"The jobs' database {alias!r}: {sentence}"
         if level == "error":
             found.append(Error(message, id="django_jobqueue.E011"))

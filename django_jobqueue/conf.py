@@ -12,8 +12,7 @@ from typing import Any
 from django.conf import settings as django_settings
 from django.core.exceptions import ImproperlyConfigured
 from django.core.signals import setting_changed
-
-from django_jobqueue import backoff
+from django.utils.module_loading import import_string
 
 Check = Callable[[Any], str | None]
 
@@ -54,11 +53,12 @@ def _names(value: Any) -> str | None:
 
 
 def _backoff(value: Any) -> str | None:
+    sentence = "must be None, a callable or the dotted path of one"
     try:
-        backoff.resolve(value)
-    except (ImportError, ValueError) as error:
-        return f"must be None, a callable or the dotted path of one ({error})"
-    return None
+        loaded = import_string(value) if isinstance(value, str) else value
+    except ImportError as error:
+        return f"{sentence} ({error})"
+    return None if loaded is None or callable(loaded) else sentence
 
 
 def _option(default: Any, check: Check, text: str) -> Any:

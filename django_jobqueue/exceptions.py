@@ -42,7 +42,7 @@ class JobNotFound(JobQueueError, LookupError):
 
 
 class TransitionRefused(JobQueueError):
-    """The job is not in a state from which the verb starts; nothing was changed. ``code`` names the reason."""
+    """The verb does not start from the job's state; nothing was changed. ``code`` names the reason."""
 
     code = "refused"
 

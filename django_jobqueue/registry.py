@@ -57,7 +57,7 @@ class Handler:
         }
         return Order(self.type, {k: v for k, v in given.items() if v is not None}, database)
 
-    def enqueue(self, **payload: Any) -> Any:
+    def enqueue(self, /, **payload: Any) -> Any:
         """Enqueue a job of this type with ``payload``; returns the ``Job``."""
         return Order(self.type).enqueue(**payload)
 
@@ -70,7 +70,7 @@ class Order:
     choices: dict[str, Any] = field(default_factory=dict)
     database: str | None = None
 
-    def enqueue(self, **payload: Any) -> Any:
+    def enqueue(self, /, **payload: Any) -> Any:
         """Enqueue a job with ``payload`` and these choices; returns the ``Job``."""
         jobs = apps.get_model("django_jobqueue", "Job").objects
         if self.database is not None:
@@ -92,8 +92,8 @@ def job_handler(
 ) -> Callable[[Callable[..., Any]], Handler]:
     """Register a function, plain or ``async``, as the handler of the jobs of ``type``.
 
-    The function is called with a ``RunningJob`` and the payload's entries as keyword arguments. A module named
-    ``jobs`` in any installed app is imported at start, so handlers written there are found. Raises
+    The function is called with a ``RunningJob`` and the payload's entries as keyword arguments. A module
+    named ``jobs`` in any installed app is imported at start, so handlers written there are found. Raises
     ``ValueError`` when another function already handles the type.
     """
     if not isinstance(type, str) or not type.strip() or len(type) > 200:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
@@ -26,8 +26,9 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger("django_jobqueue")
 
-_CHUNK = 1000
-_TRIES = 5  # a taken key whose job is pruned before it can be read is free again
+_CHUNK_ROWS = 1000
+_CHUNK_BYTES = 4 * 1024 * 1024  # a server may refuse a statement of 16 MiB
+_TRIES = 6  # a taken key whose job is pruned before it can be read is free again
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,7 +48,7 @@ class NewJob:
 
 @dataclass(frozen=True, slots=True)
 class Enqueued:
-    """What became of one item: its job, ``created`` or found by its key (``replayed``), or why it was refused."""
+    """What became of one item: its job, created or found by its key, or why it was refused."""
 
     job: Job | None
     error: IdempotencyMismatch | None = None
@@ -78,8 +79,8 @@ def enqueue(
 
     With an ``idempotency_key`` that a job has already, that job is returned (``job.replayed`` is true) and
     nothing is added, whatever the race. What is left out comes from the handler of ``type``, if this process
-    has it, and then from the settings. ``run_at`` is a point in time (a naive one is read in ``TIME_ZONE``) or
-    a timedelta from now. Raises ``InvalidJob`` naming the argument, before the database is asked, and
+    has it, and then from the settings. ``run_at`` is a point in time (a naive one is read in ``TIME_ZONE``)
+    or a timedelta from now. Raises ``InvalidJob`` naming the argument, before the database is asked, and
     ``IdempotencyMismatch`` with ``IDEMPOTENCY_MISMATCH = "reject"``.
     """
     new = NewJob(
@@ -105,8 +106,8 @@ def enqueue_many(
 ) -> list[Enqueued]:
     """Add many jobs in few statements; the rules of ``enqueue`` hold for each. Returns an outcome per item.
 
-    All items are checked first: ``InvalidJob`` names the first bad one, and then nothing was added. A key that
-    occurs twice among the items is one job. Wrap the call in ``atomic`` to add all or none.
+    All items are checked first: ``InvalidJob`` names the first bad one, and then nothing was added. A key
+    that occurs twice among the items is one job. Wrap the call in ``atomic`` to add all or none.
     """
     rows = []
     for index, item in enumerate(jobs):
@@ -116,10 +117,20 @@ def enqueue_many(
             raise InvalidJob(f"jobs[{index}].{error.field}", error.problem) from None
         except TypeError as error:
             raise InvalidJob(f"jobs[{index}]", str(error)) from None
-    outcomes: list[Enqueued] = []
-    for start in range(0, len(rows), _CHUNK):
-        outcomes += _enqueue(manager, rows[start : start + _CHUNK])
-    return outcomes
+    return [outcome for chunk in _chunks(rows) for outcome in _enqueue(manager, chunk)]
+
+
+def _chunks(rows: Iterable[NewRow]) -> Iterator[list[NewRow]]:
+    chunk: list[NewRow] = []
+    size = 0
+    for row in rows:
+        size += len(row.payload.encode()) + len(row.meta.encode())
+        if chunk and (size > _CHUNK_BYTES or len(chunk) == _CHUNK_ROWS):
+            yield chunk
+            chunk, size = [], len(row.payload.encode()) + len(row.meta.encode())
+        chunk.append(row)
+    if chunk:
+        yield chunk
 
 
 def _row(new: NewJob, enqueued_by: str) -> NewRow:
@@ -133,11 +144,11 @@ def _row(new: NewJob, enqueued_by: str) -> NewRow:
     if max_retries is None:
         max_retries = settings().MAX_RETRIES
     key = new.idempotency_key
-    run_at, delay = new.run_at, 0.0
-    if isinstance(run_at, timedelta):
-        run_at, delay = None, limits.check_delay("run_at", run_at)
-    elif run_at is not None:
-        run_at = limits.check_time("run_at", run_at)
+    run_at, delay = None, 0.0
+    if isinstance(new.run_at, timedelta):
+        delay = limits.check_delay("run_at", new.run_at)
+    elif new.run_at is not None:
+        run_at = limits.check_time("run_at", new.run_at)
     return NewRow(
         type=type,
         payload="{}"
@@ -146,11 +157,8 @@ def _row(new: NewJob, enqueued_by: str) -> NewRow:
         queue=limits.check_text("queue", queue, limits.QUEUE_LENGTH),
         priority=parse_priority(priority),
         max_retries=limits.check_integer("max_retries", max_retries, 0, limits.MAX_RETRIES),
-        idempotency_key=None
-        if key is None
-        else limits.check_text("idempotency_key", key, limits.KEY_LENGTH),
-        enqueued_by=enqueued_by
-        and limits.check_text("enqueued_by", enqueued_by, limits.PRINCIPAL_LENGTH),
+        idempotency_key=None if key is None else limits.check_text("idempotency_key", key, limits.KEY_LENGTH),
+        enqueued_by=enqueued_by and limits.check_text("enqueued_by", enqueued_by, limits.PRINCIPAL_LENGTH),
         meta=_meta(new),
         run_at=run_at,
         delay=delay,
@@ -177,8 +185,10 @@ def _enqueue(manager: JobManager, rows: Sequence[NewRow]) -> list[Enqueued]:
     """Insert ``rows`` and say what became of each: a check for the key first, then the unique key itself."""
     outcomes: dict[int, Enqueued] = {}
     todo = list(range(len(rows)))
-    for _ in range(_TRIES):
-        found = _find(manager, [key for index in todo if (key := rows[index].idempotency_key) is not None])
+    for attempt in range(_TRIES):
+        keys = [key for index in todo if (key := rows[index].idempotency_key) is not None]
+        # A key that is taken by a job which the caller's snapshot does not show: a read that locks does.
+        found = _find(manager, keys, locking=attempt > 1)
         fresh: dict[str | int, int] = {}
         for index in todo:
             key = rows[index].idempotency_key
@@ -194,23 +204,30 @@ def _enqueue(manager: JobManager, rows: Sequence[NewRow]) -> list[Enqueued]:
     raise RuntimeError("The jobs of these keys come and go faster than they can be read; try again.")
 
 
-def _find(manager: JobManager, keys: Sequence[str]) -> dict[str, Job]:
+def _find(manager: JobManager, keys: Sequence[str], *, locking: bool) -> dict[str, Job]:
     if not keys:
         return {}
     jobs = manager.using(manager.write_alias).filter(idempotency_key__in=keys)
+    if locking and connections[manager.write_alias].in_atomic_block:
+        jobs = jobs.select_for_update()
     return {job.idempotency_key: job for job in jobs if job.idempotency_key is not None}
 
 
 def _replay(row: NewRow, job: Job) -> Enqueued:
     job.replayed = True
-    different = "type" if job.type != row.type else "payload" if job.payload != json.loads(row.payload) else ""
-    if different:
+    if different := _difference(row, job):
         error = IdempotencyMismatch(job.pk, different)
         if settings().IDEMPOTENCY_MISMATCH == "reject":
             return Enqueued(None, error)
         logger.warning("Enqueue by the key of job %s, which has a different %s", job.pk, different)
         job.mismatch = different
     return Enqueued(job)
+
+
+def _difference(row: NewRow, job: Job) -> str:
+    if job.type != row.type:
+        return "type"
+    return "payload" if job.payload != json.loads(row.payload) else ""
 
 
 def _insert(manager: JobManager, rows: Sequence[NewRow], chosen: Sequence[int]) -> list[tuple[int, Job]]:
@@ -234,9 +251,7 @@ def _insert(manager: JobManager, rows: Sequence[NewRow], chosen: Sequence[int]) 
     return jobs
 
 
-def _job(
-    manager: JobManager, row: NewRow, id: int, status: str, run_at: datetime | None, created: datetime | None
-) -> Job:
+def _job(manager: JobManager, row: NewRow, id: int, status: str, run_at: Any, created: Any) -> Job:
     job = manager.model(
         id=id,
         type=row.type,

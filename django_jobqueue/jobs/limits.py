@@ -66,12 +66,12 @@ def check_time(field: str, value: Any) -> datetime:
     try:
         if value.tzinfo is None:
             value = timezone.make_aware(value, timezone.get_default_timezone())
-        value = value.astimezone(UTC)
+        instant: datetime = value.astimezone(UTC)
     except (OverflowError, ValueError):
         raise InvalidJob(field, "is not a date that can be stored.") from None
-    if not EARLIEST <= value < LATEST:
+    if not EARLIEST <= instant < LATEST:
         raise InvalidJob(field, "must be from the year 1970 to the year 2199.")
-    return value
+    return instant
 
 
 def check_delay(field: str, value: timedelta) -> float:
@@ -131,10 +131,10 @@ def _plain(path: str, value: Any, depth: int) -> Any:
     if isinstance(value, Mapping):
         plain = {}
         for key, item in value.items():
-            if type(key) is not str:
+            if not isinstance(key, str):
                 raise InvalidJob(path, f"has a key that is {_kind(key)}; keys must be texts.")
             _check_characters(path, key)
-            plain[key] = _plain(f"{path}.{key[:50]}", item, depth + 1)
+            plain[str.__str__(key)] = _plain(f"{path}.{key[:50]}", item, depth + 1)
         return plain
     if kind in (list, tuple):
         return [_plain(f"{path}[{index}]", item, depth + 1) for index, item in enumerate(value)]

@@ -21,7 +21,7 @@ from django_jobqueue.jobs.running.retry_or_fail import retry_or_fail
 from django_jobqueue.jobs.scheduled.promote import promote, run_now
 
 if TYPE_CHECKING:
-    from django_jobqueue.jobs.model import Job
+    from django_jobqueue.jobs.model import Job  # noqa: F401 - the manager's type argument
 
 
 class JobManager(models.Manager["Job"]):
@@ -42,7 +42,7 @@ class JobManager(models.Manager["Job"]):
     # running -> completed
     complete = complete
     complete_many = complete_many
-    # running -> pending | scheduled | failed | cancelled: the one place of the retry decision, and its callers
+    # running -> pending | scheduled | failed | cancelled: the one place of the retry decision, its callers
     retry_or_fail = retry_or_fail
     fail = fail
     reap = reap
@@ -58,9 +58,9 @@ class JobManager(models.Manager["Job"]):
     count_prunable = count_prunable
 
     def get_queryset(self) -> JobQuerySet:
-        return JobQuerySet(self.model, using=self._db, hints=self._hints)
+        return JobQuerySet(self.model, using=self._db, hints=self._hints)  # type: ignore[attr-defined]
 
     @property
     def write_alias(self) -> str:
         """The database that the jobs are written to, and the only one their state is read from."""
-        return self._db or router.db_for_write(self.model, **self._hints)
+        return self._db or router.db_for_write(self.model, **self._hints)  # type: ignore[attr-defined]

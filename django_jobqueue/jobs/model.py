@@ -19,7 +19,9 @@ class Job(models.Model):
 
     id = models.BigAutoField(primary_key=True)
     type = ExactCharField(max_length=limits.TYPE_LENGTH, help_text="Name of the handler.")
-    payload = models.JSONField(default=dict, help_text="A JSON object; its entries are the handler's arguments.")
+    payload = models.JSONField(
+        default=dict, help_text="A JSON object; its entries are the handler's arguments."
+    )
     queue = ExactCharField(max_length=limits.QUEUE_LENGTH, default="default")
     priority = models.SmallIntegerField(default=0, help_text="-100 to 100; higher runs first.")
     status = ExactCharField(max_length=10, choices=Status.choices, default=Status.PENDING)
@@ -93,11 +95,11 @@ class Job(models.Model):
     def __str__(self) -> str:
         return f"{self.type} #{self.pk}"
 
+    def save(self, *args: Any, **kwargs: Any) -> None:
+        """Refused: a whole-row write could undo what a worker wrote meanwhile."""
+        raise TypeError("A job is changed by the verbs of Job.objects (cancel, retry, ...), not by save().")
+
     @property
     def priority_label(self) -> str:
         """``low``, ``medium``, ``high`` or ``critical``."""
         return priority_label(self.priority)
-
-    def save(self, *args: Any, **kwargs: Any) -> None:
-        """Refused: a whole-row write could undo what a worker wrote meanwhile."""
-        raise TypeError("A job is changed by the verbs of Job.objects (enqueue, cancel, retry, ...), not by save().")

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from functools import lru_cache
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
+from django.core.exceptions import EmptyResultSet
 from django.db import connections, models, transaction
 from django.db.models import Q
 from django.db.models.sql import UpdateQuery
@@ -31,7 +32,7 @@ class JobQuerySet(models.QuerySet["Job"]):
         return self.defer("payload", "result", "progress", "error", "meta")
 
 
-@lru_cache(maxsize=None)
+@cache
 def table_of(model: type[Job]) -> Table:
     """The jobs' table as vendors know it."""
     names = tuple(field.attname for field in model._meta.concrete_fields)
@@ -47,7 +48,7 @@ def attempts_of(manager: JobManager) -> models.QuerySet[JobAttempt]:
     return attempts
 
 
-@lru_cache(maxsize=None)
+@cache
 def _loaders(model: type[Job], vendor: Vendor) -> tuple[tuple[int, Callable[[Any], Any]], ...]:
     loaders: list[tuple[int, Callable[[Any], Any]]] = []
     for index, field in enumerate(model._meta.concrete_fields):
@@ -73,7 +74,9 @@ def load_jobs(manager: JobManager, rows: Iterable[Sequence[Any]]) -> list[Job]:
     return jobs
 
 
-def transition(manager: JobManager, job_id: int, verb: str, guard: Q | None = None, **changes: Any) -> Job | None:
+def transition(
+    manager: JobManager, job_id: int, verb: str, guard: Q | None = None, **changes: Any
+) -> Job | None:
     """One guarded UPDATE of one job that is in a source status of ``verb``; the job afterwards, or ``None``.
 
     ``None`` means that nothing was changed: no such job, another status, or ``guard`` did not hold.
@@ -92,9 +95,12 @@ def transition(manager: JobManager, job_id: int, verb: str, guard: Q | None = No
         return retry_transient(connection, update_then_read)
 
     def update() -> Job | None:
-        query = queryset.query.chain(UpdateQuery)
+        query: Any = queryset.query.chain(UpdateQuery)
         query.add_update_values(changes)
-        sql, params = query.get_compiler(alias).as_sql()
+        try:
+            sql, params = query.get_compiler(alias).as_sql()
+        except EmptyResultSet:  # an id or a token past 64 bits, which no row has
+            return None
         with connection.cursor() as cursor:
             cursor.execute(f"{sql} RETURNING {', '.join(table_of(manager.model).columns)}", params)
             rows = cursor.fetchall()

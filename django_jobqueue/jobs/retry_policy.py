@@ -41,7 +41,7 @@ def decide(
     cancel_requested: bool,
     backoff: Backoff | None,
 ) -> Decision:
-    """Cancelled when that was asked for; otherwise another try while there are retries left; otherwise failed."""
+    """Cancelled when that was asked for; else another try while there are retries left; else failed."""
     if cancel_requested or failure.outcome == "cancelled":
         return Decision(Status.CANCELLED, retry_count)
     if not failure.retryable or retry_count >= max_retries:

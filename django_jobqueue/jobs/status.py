@@ -33,7 +33,7 @@ EDGES: dict[str, tuple[tuple[Status, ...], tuple[Status, ...]]] = {
     "cancel": ((Status.SCHEDULED, Status.PENDING, Status.RUNNING), (Status.CANCELLED, Status.RUNNING)),
     "retry": ((Status.FAILED, Status.CANCELLED), (Status.PENDING,)),
 }
-"""Verb -> (statuses it starts from, statuses it ends in). Enqueue and prune are the way in and the way out."""
+"""Verb -> (statuses it starts from, statuses it ends in). Enqueue is the way in, prune the way out."""
 
 
 def sources(verb: str) -> tuple[Status, ...]:

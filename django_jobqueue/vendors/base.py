@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, ClassVar
@@ -17,6 +17,8 @@ from django.db import DatabaseError
 from django.db.backends.base.base import BaseDatabaseWrapper
 
 Row = tuple[Any, ...]
+
+_QUEUES_A_STATEMENT = 100  # a database may refuse to unite more than 500 selects
 
 _QUEUES_WITH_PENDING = """
 WITH RECURSIVE queues (queue) AS (
@@ -28,9 +30,14 @@ WITH RECURSIVE queues (queue) AS (
 )"""
 
 
+def _chunks(queues: Sequence[str]) -> Iterator[Sequence[str]]:
+    for start in range(0, len(queues), _QUEUES_A_STATEMENT):
+        yield queues[start : start + _QUEUES_A_STATEMENT]
+
+
 @dataclass(frozen=True, slots=True)
 class Table:
-    """The jobs' table: its name, the columns of a row in the order in which a claim returns them, its indexes."""
+    """The jobs' table: its name, the columns of a row in the order of what a claim returns, its indexes."""
 
     name: str
     columns: tuple[str, ...]
@@ -158,7 +165,7 @@ class Vendor(ABC):
         limit: int,
         types: Sequence[str] | None = None,
     ) -> list[Row]:
-        """Take up to ``limit`` pending rows from the head of one queue; one statement where there is RETURNING."""
+        """Take up to ``limit`` pending rows from the head of one queue."""
         only = f"AND type IN ({', '.join(['%s'] * len(types))}) " if types is not None else ""
         return self.update_chosen(
             connection,
@@ -192,7 +199,9 @@ class Vendor(ABC):
     def heads(
         self, connection: BaseDatabaseWrapper, table: Table, queues: Sequence[str] | None
     ) -> list[tuple[str, int, int]]:
-        """The head (queue, priority, id) of each of ``queues``, or of all, that has pending rows; locks nothing."""
+        """The head (queue, priority, id) of each of ``queues`` (or all) with pending rows; locks nothing."""
+        if queues is not None and len(queues) > _QUEUES_A_STATEMENT:
+            return [head for some in _chunks(queues) for head in self.heads(connection, table, some)]
         name = self.quote(connection, table)
         if queues is None:
             source, params = _QUEUES_WITH_PENDING.format(table=name), []
@@ -217,13 +226,16 @@ class Vendor(ABC):
             f"SELECT * FROM (SELECT queue, priority, id FROM {self.quote(connection, table)} "
             "WHERE status = 'pending' AND queue = %s ORDER BY priority DESC, id LIMIT %s) peeked"
         )
-        params = [value for queue in queues for value in (queue, limit)]
-        return self._rows(connection, " UNION ALL ".join([one] * len(queues)), params)
+        peeked: list[tuple[str, int, int]] = []
+        for some in _chunks(queues):
+            params = [value for queue in some for value in (queue, limit)]
+            peeked += self._rows(connection, " UNION ALL ".join([one] * len(some)), params)
+        return peeked
 
     def complete(
         self, connection: BaseDatabaseWrapper, table: Table, claims: Sequence[HeldClaim]
     ) -> dict[int, bool]:
-        """Running -> completed for every claim that is current; ``value`` is the result. See ``update_claims``."""
+        """Running -> completed for every current claim; ``value`` is the result. See ``update_claims``."""
         return self.update_claims(
             connection,
             table,
@@ -303,7 +315,15 @@ class Vendor(ABC):
         )
         return f"INSERT INTO {self.quote(connection, table)} ({columns}) VALUES {', '.join(values)}", params
 
+    def _time_zone_problems(self, connection: BaseDatabaseWrapper) -> list[tuple[str, str]]:
+        """Where a time is stored without its zone, all must be stored in that of ``now``."""
+        zone = connection.settings_dict.get("TIME_ZONE")
+        if zone in (None, "UTC"):
+            return []
+        return [("error", f'its TIME_ZONE is {zone}; times of jobs are in UTC. Remove "TIME_ZONE".')]
+
     def _rows(self, connection: BaseDatabaseWrapper, sql: str, params: Sequence[Any]) -> list[Any]:
         with connection.cursor() as cursor:
             cursor.execute(sql, params)
-            return cursor.fetchall()
+            rows: list[Any] = cursor.fetchall()
+        return rows

@@ -20,9 +20,7 @@ class Now(Func):
         super().__init__()
         self.seconds = seconds
 
-    def as_sql(
-        self, compiler: SQLCompiler, connection: BaseDatabaseWrapper, **_: Any
-    ) -> tuple[str, list[float]]:
+    def as_sql(self, compiler: SQLCompiler, connection: BaseDatabaseWrapper, *_: Any, **__: Any) -> Any:
         from django_jobqueue.vendors.registry import vendor_for
 
         vendor = vendor_for(connection)
@@ -53,13 +51,14 @@ class StatusIndex(models.Index):
         return path, args, {**kwargs, "status": self.status}
 
     def create_sql(
-        self, model: type[models.Model], schema_editor: BaseDatabaseSchemaEditor, using: str = "", **kwargs: Any
+        self,
+        model: type[models.Model],
+        schema_editor: BaseDatabaseSchemaEditor,
+        using: str = "",
+        **kwargs: Any,
     ) -> Any:
         if schema_editor.connection.features.supports_partial_indexes:
             index = models.Index(fields=self.fields, name=self.name, condition=models.Q(status=self.status))
         else:
             index = models.Index(fields=["status", *self.fields], name=self.name)
-            fields = {field.name for field in model._meta.local_fields}
-            assert "status" in fields
-        index.fields_orders = [(name.lstrip("-"), "DESC" if name[:1] == "-" else "") for name in index.fields]
         return index.create_sql(model, schema_editor, using=using, **kwargs)

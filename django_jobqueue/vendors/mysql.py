@@ -1,7 +1,8 @@
-"""MariaDB and MySQL: choose under row locks that are skipped, then update by primary key, in one transaction."""
+"""MariaDB and MySQL: choose under row locks that are skipped, then update by primary key."""
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from typing import Any
 
@@ -11,6 +12,7 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 from django_jobqueue.vendors.base import HeldClaim, NewRow, Row, Table, Vendor
 
 _DUPLICATE = 1062
+_LOOKS = 6
 _TRANSIENT = {1205, 1213, 1020}  # lock wait, deadlock, changed since last read (MariaDB's snapshot check)
 
 
@@ -27,7 +29,7 @@ class MySQL(Vendor):
     now_plus = "DATE_ADD(UTC_TIMESTAMP(6), INTERVAL %s SECOND)"
     returns_updated_rows = False
 
-    def problems(self, connection: BaseDatabaseWrapper) -> list[tuple[str, str]]:
+    def problems(self, connection: Any) -> list[tuple[str, str]]:
         found = []
         if not connection.features.has_select_for_update_skip_locked:
             found.append(("error", "SKIP LOCKED is missing; use MariaDB 10.8 or MySQL 8 or later."))
@@ -42,6 +44,7 @@ class MySQL(Vendor):
                     'enqueues. Set "OPTIONS": {"isolation_level": "read committed"}.',
                 )
             )
+        found += self._time_zone_problems(connection)
         with connection.cursor() as cursor:
             cursor.execute("SELECT @@character_set_database")
             charset = cursor.fetchone()[0]
@@ -52,13 +55,13 @@ class MySQL(Vendor):
     def is_transient(self, error: DatabaseError) -> bool:
         return _number(error) in _TRANSIENT
 
-    def in_transaction(self, connection: BaseDatabaseWrapper) -> bool:
+    def in_transaction(self, connection: Any) -> bool:
         if connection.mysql_is_mariadb:
             return bool(self._rows(connection, "SELECT @@in_transaction", [])[0][0])
         connection.connection.rollback()  # MySQL does not tell, so nothing is left to ask about
         return False
 
-    def exact_collation(self, connection: BaseDatabaseWrapper) -> str | None:
+    def exact_collation(self, connection: Any) -> str | None:
         # utf8mb4_bin pads: it takes "a" and "a " for the same key.
         return "utf8mb4_nopad_bin" if connection.mysql_is_mariadb else "utf8mb4_0900_bin"
 
@@ -76,10 +79,8 @@ class MySQL(Vendor):
     ) -> list[Row]:
         name = self.quote(connection, table)
         with transaction.atomic(using=connection.alias):
-            chosen = self._rows(
-                connection,
-                f"SELECT id FROM {name} FORCE INDEX ({index}) WHERE {choice} FOR UPDATE SKIP LOCKED",
-                choice_params,
+            chosen = self._choose(
+                connection, f"SELECT id FROM {name} FORCE INDEX ({index}) WHERE {choice}", choice_params
             )
             if not chosen:
                 return []
@@ -93,6 +94,16 @@ class MySQL(Vendor):
             return self._rows(
                 connection, f"SELECT {', '.join(table.columns)} FROM {name} WHERE id IN ({_marks(ids)})", ids
             )
+
+    def _choose(self, connection: BaseDatabaseWrapper, choice: str, params: Sequence[Any]) -> list[Row]:
+        # InnoDB locks a row before it looks whether the row matches, so a row that another transaction merely
+        # looks at is skipped too. Nothing is "empty" before a look without locks has found nothing.
+        for look in range(_LOOKS):
+            chosen = self._rows(connection, f"{choice} FOR UPDATE SKIP LOCKED", params)
+            if chosen or not self._rows(connection, choice, params):
+                break
+            time.sleep(0.001 * 2**look)
+        return chosen
 
     def update_claims(
         self,
@@ -109,15 +120,17 @@ class MySQL(Vendor):
         with transaction.atomic(using=connection.alias):
             locked = self._rows(
                 connection,
-                f"SELECT id, fencing_token, cancel_requested_at IS NOT NULL FROM {name} FORCE INDEX (PRIMARY) "
-                f"WHERE id IN ({_marks(ids)}) AND status = 'running' ORDER BY id FOR UPDATE",
+                f"SELECT id, fencing_token, cancel_requested_at IS NOT NULL FROM {name} "
+                f"FORCE INDEX (PRIMARY) WHERE id IN ({_marks(ids)}) AND status = 'running' "
+                "ORDER BY id FOR UPDATE",
                 ids,
             )
-            current = {id: bool(cancel) for id, token, cancel in locked if (id, token) in by_fence}
+            current: dict[int, bool] = {}
             groups: dict[str | None, list[int]] = {}
-            for id, token, _ in locked:
-                if id in current:
-                    groups.setdefault(by_fence[id, token].value, []).append(id)
+            for id, token, cancel in locked:
+                if claim := by_fence.get((id, token)):
+                    current[id] = bool(cancel)
+                    groups.setdefault(claim.value, []).append(id)
             with connection.cursor() as cursor:
                 for value, group in groups.items():
                     own = [value] if "{value}" in assignments else []
@@ -157,8 +170,10 @@ class MySQL(Vendor):
         with connection.cursor() as cursor:
             cursor.execute(sql, params)
             first = cursor.lastrowid  # of the first row; a simple insert gets consecutive ids
+        step = "@@SESSION.auto_increment_increment"
         return self._rows(
             connection,
-            f"SELECT {columns} FROM {self.quote(connection, table)} WHERE id BETWEEN %s AND %s ORDER BY id",
-            [first, first + count - 1],
+            f"SELECT {columns} FROM {self.quote(connection, table)} "
+            f"WHERE id BETWEEN %s AND %s + %s * {step} AND MOD(id - %s, {step}) = 0 ORDER BY id",
+            [first, first, count - 1, first],
         )

@@ -19,7 +19,7 @@ class PostgreSQL(Vendor):
     instant = "%s::timestamptz"
     json = "%s::jsonb"
 
-    def problems(self, connection: BaseDatabaseWrapper) -> list[tuple[str, str]]:
+    def problems(self, connection: Any) -> list[tuple[str, str]]:
         found = []
         with connection.cursor() as cursor:
             cursor.execute("SHOW default_transaction_isolation")
@@ -61,7 +61,7 @@ class PostgreSQL(Vendor):
         params: Sequence[Any],
         returning: bool,
     ) -> list[Row]:
-        # = ANY(ARRAY(...)), not IN (...): the planner may run a sub-select again and then takes too many rows.
+        # = ANY(ARRAY(...)), not IN (...): a sub-select that the planner runs again takes too many rows.
         name = self.quote(connection, table)
         return self._rows(
             connection,
@@ -87,8 +87,8 @@ class PostgreSQL(Vendor):
             connection,
             f"UPDATE {name} AS job SET {assignments.format(value='held.value::jsonb')} "
             "FROM unnest(%s::bigint[], %s::bigint[], %s::text[]) AS held (id, fencing_token, value) "
-            "WHERE job.id = held.id AND job.fencing_token = held.fencing_token AND job.status || '' = 'running' "
-            "RETURNING job.id, job.cancel_requested_at IS NOT NULL",
+            "WHERE job.id = held.id AND job.fencing_token = held.fencing_token "
+            "AND job.status || '' = 'running' RETURNING job.id, job.cancel_requested_at IS NOT NULL",
             [
                 *params,
                 [claim.id for claim in claims],

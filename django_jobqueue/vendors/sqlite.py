@@ -11,12 +11,14 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 
 from django_jobqueue.vendors.base import HeldClaim, Row, Table, Vendor
 
+_TRANSIENT = {5, 6}  # SQLITE_BUSY, SQLITE_LOCKED
+
 
 class SQLite(Vendor):
     now = "strftime('%%Y-%%m-%%d %%H:%%M:%%f', 'now')"
     now_plus = "strftime('%%Y-%%m-%%d %%H:%%M:%%f', 'now', %s || ' seconds')"
 
-    def problems(self, connection: BaseDatabaseWrapper) -> list[tuple[str, str]]:
+    def problems(self, connection: Any) -> list[tuple[str, str]]:
         found = []
         if connection.Database.sqlite_version_info < (3, 35):
             found.append(
@@ -31,6 +33,7 @@ class SQLite(Vendor):
                     'locked\'. Set "OPTIONS": {"transaction_mode": "IMMEDIATE"}.',
                 )
             )
+        found += self._time_zone_problems(connection)
         if not connection.is_in_memory_db():
             with connection.cursor() as cursor:
                 cursor.execute("PRAGMA journal_mode")
@@ -46,7 +49,8 @@ class SQLite(Vendor):
         return found
 
     def is_transient(self, error: DatabaseError) -> bool:
-        return "locked" in str(error) or "busy" in str(error)
+        code = getattr(error.__cause__, "sqlite_errorcode", 0)
+        return code & 0xFF in _TRANSIENT  # the low byte; what is above says more exactly why
 
     def in_transaction(self, connection: BaseDatabaseWrapper) -> bool:
         return bool(connection.connection.in_transaction)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from functools import partial
 from typing import TYPE_CHECKING
 
 from django.db import connections, transaction
 
 from django_jobqueue.exceptions import InvalidJob
 from django_jobqueue.jobs import limits
+from django_jobqueue.jobs.queryset import attempts_of
 from django_jobqueue.jobs.status import FINISHED
 from django_jobqueue.vendors import Now, retry_transient
 
@@ -35,27 +37,27 @@ def prune(
     limits.check_integer("batch_size", batch_size, 1, 10_000)
     alias = manager.write_alias
     connection = connections[alias]
-    attempts = manager.model._meta.get_field("attempts").related_model
+    prunable = _prunable(manager, older_than, statuses)
     last = deleted = 0
     while limit is None or deleted < limit:
         size = batch_size if limit is None else min(batch_size, limit - deleted)
-
-        def delete_batch(size: int = size) -> list[int]:
-            with transaction.atomic(using=alias):
-                jobs = _prunable(manager, older_than, statuses).filter(pk__gt=last).order_by("pk")
-                if connection.features.has_select_for_update_skip_locked:
-                    jobs = jobs.select_for_update(skip_locked=True)
-                ids = list(jobs.values_list("pk", flat=True)[:size])
-                attempts._base_manager.using(alias).filter(job__in=ids)._raw_delete(alias)
-                manager.using(alias).filter(pk__in=ids)._raw_delete(alias)
-                return ids
-
-        ids = retry_transient(connection, delete_batch)
-        if not ids:
+        # Listed without locks, then locked by primary key: a scan that locks can hide live jobs from claims.
+        listed = list(prunable.filter(pk__gt=last).order_by("pk").values_list("pk", flat=True)[:size])
+        if not listed:
             break
-        last = ids[-1]
-        deleted += len(ids)
+        last = listed[-1]
+        deleted += retry_transient(connection, partial(_delete, manager, prunable.filter(pk__in=listed)))
     return deleted
+
+
+def _delete(manager: JobManager, jobs: JobQuerySet) -> int:
+    alias = manager.write_alias
+    skip_locked = connections[alias].features.has_select_for_update_skip_locked
+    with transaction.atomic(using=alias):
+        ids = list(jobs.select_for_update(skip_locked=skip_locked).values_list("pk", flat=True))
+        attempts_of(manager).filter(job__in=ids)._raw_delete(alias)
+        manager.using(alias).filter(pk__in=ids)._raw_delete(alias)
+    return len(ids)
 
 
 def count_prunable(manager: JobManager, *, older_than: float, statuses: Collection[str] = FINISHED) -> int:
@@ -68,7 +70,6 @@ def _prunable(manager: JobManager, older_than: float, statuses: Collection[str])
     for status in statuses:
         if status not in FINISHED:
             ends = ", ".join(FINISHED)
-            raise InvalidJob("statuses", f"{status!r} is not an end state ({ends}); live jobs are never pruned.")
-    return manager.get_queryset().using(manager.write_alias).filter(
-        status__in=list(statuses), finished_at__lte=Now(-seconds) if seconds else Now()
-    )
+            raise InvalidJob("statuses", f"{status!r} is no end state ({ends}); live jobs are never pruned.")
+    jobs = manager.get_queryset().using(manager.write_alias)
+    return jobs.filter(status__in=list(statuses), finished_at__lte=Now(-seconds) if seconds else Now())

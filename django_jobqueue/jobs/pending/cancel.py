@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def cancel(manager: JobManager, job_id: int) -> Job:
-    """Cancel a waiting job at once; ask it of a running one, whose next end is then ``cancelled``, not a retry.
+    """Cancel a waiting job at once; ask it of a running one, whose next end is then ``cancelled``.
 
     Cancelling a cancelled job again returns it. Raises ``WrongStatus`` for a completed or failed one and
     ``JobNotFound``.
@@ -28,9 +28,12 @@ def cancel(manager: JobManager, job_id: int) -> Job:
         manager,
         job_id,
         "cancel",
-        status=Case(When(waiting, then=Value("cancelled")), default=F("status"), output_field=ExactCharField()),
+        # The status comes last: a database may assign from left to right, and the case above it reads it.
         finished_at=Case(When(waiting, then=Now()), default=F("finished_at")),
         cancel_requested_at=Coalesce(F("cancel_requested_at"), Now()),
+        status=Case(
+            When(waiting, then=Value("cancelled")), default=F("status"), output_field=ExactCharField()
+        ),
     )
     if job is not None:
         return job

@@ -65,6 +65,8 @@ def claim_many(
     """
     limits.check_integer("limit", limit, 1, MAX_CLAIMS)
     limits.check_text("worker_id", worker_id, limits.WORKER_ID_LENGTH)
+    if claimed_by:
+        limits.check_text("claimed_by", claimed_by, limits.PRINCIPAL_LENGTH)
     lease = settings().LEASE_SECONDS if lease_seconds is None else lease_seconds
     limits.check_seconds("lease_seconds", lease, 0.001, 7 * 86400)
     for queue in queues or ():
@@ -108,7 +110,8 @@ def _claim_rows(
     if limit == 1 or len(waiting) == 1 or types is not None:
         shares = {waiting[0]: limit}
     else:
-        merged = vendor.peek(connection, table, waiting, limit=limit)
+        # Each of the first ``limit`` jobs is behind the head of its queue, so no other queue can give one.
+        merged = vendor.peek(connection, table, waiting[:limit], limit=limit)
         merged.sort(key=lambda head: (-head[1], head[2]))
         shares = Counter(queue for queue, _, _ in merged[:limit])
 

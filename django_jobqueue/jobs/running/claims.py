@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from django.db.models import Q
 
 from django_jobqueue.exceptions import ClaimLost, JobNotFound, NotOwner, NotRunning, TransitionRefused
+from django_jobqueue.jobs.limits import MAX_ID
+from django_jobqueue.vendors import HeldClaim
 
 if TYPE_CHECKING:
     from django_jobqueue.jobs.manager import JobManager
@@ -40,3 +43,12 @@ def refusal(job: Job, fencing_token: int | None, claimed_by: str | None, verb: s
     if claimed_by is not None and claimed_by != job.claimed_by:
         return NotOwner(job.pk)
     return ClaimLost(job.pk)
+
+
+def batch(claims: Iterable[HeldClaim]) -> list[HeldClaim]:
+    """The claims that a row can have, each once (the first of equals), in the one order of locking rows."""
+    distinct: dict[tuple[int, int], HeldClaim] = {}
+    for claim in claims:
+        if 0 < claim.id <= MAX_ID and 0 < claim.fencing_token <= MAX_ID:
+            distinct.setdefault((claim.id, claim.fencing_token), claim)
+    return [distinct[key] for key in sorted(distinct)]

@@ -11,7 +11,7 @@ from django.db import connections
 from django_jobqueue.conf import settings
 from django_jobqueue.jobs import limits
 from django_jobqueue.jobs.queryset import table_of, transition
-from django_jobqueue.jobs.running.claims import holds, read, refusal
+from django_jobqueue.jobs.running.claims import batch, holds, read, refusal
 from django_jobqueue.vendors import HeldClaim, Now, retry_transient, vendor_for
 
 if TYPE_CHECKING:
@@ -56,12 +56,12 @@ def complete_many(manager: JobManager, claims: Sequence[tuple[int, int, str | No
 
     Returns the ids whose claim was current; of the others nothing was changed.
     """
-    if not claims:
+    held = batch(HeldClaim(id, token, value) for id, token, value in claims)
+    if not held:
         return set()
     connection = connections[manager.write_alias]
     vendor = vendor_for(connection)
     table = table_of(manager.model)
-    held = [HeldClaim(id, token, value) for id, token, value in claims]
     return set(retry_transient(connection, lambda: vendor.complete(connection, table, held)))
 
 

@@ -25,7 +25,8 @@ def fail(
 ) -> Job:
     """Report that the attempt failed, with its reason; see ``retry_or_fail`` for what follows and is raised.
 
-    ``retryable=False`` fails the job whatever retries it has left; ``retry_in`` (seconds) overrides the backoff.
+    ``retryable=False`` fails the job whatever retries it has left; ``retry_in`` (seconds) overrides the
+    backoff.
     """
     if retry_in is not None:
         retry_in = limits.check_seconds("retry_in", retry_in, 0, 366 * 86400)

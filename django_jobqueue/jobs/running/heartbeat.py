@@ -11,7 +11,7 @@ from django.db import connections
 from django_jobqueue.conf import settings
 from django_jobqueue.jobs import limits
 from django_jobqueue.jobs.queryset import table_of, transition
-from django_jobqueue.jobs.running.claims import holds, read, refusal
+from django_jobqueue.jobs.running.claims import batch, holds, read, refusal
 from django_jobqueue.vendors import HeldClaim, Now, retry_transient, vendor_for
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ def heartbeat(
     lease_seconds: float | None = None,
     progress: Any = None,
 ) -> Job:
-    """Extend the lease to ``lease_seconds`` (default ``LEASE_SECONDS``) from now, and store ``progress`` if given.
+    """Extend the lease to ``lease_seconds`` (default ``LEASE_SECONDS``) from now, and store ``progress``.
 
     The job that is returned tells by ``cancel_requested_at`` whether somebody asked to cancel it. Raises
     ``ClaimLost``, ``NotOwner``, ``NotRunning`` or ``JobNotFound``; then nothing was changed.
@@ -52,12 +52,13 @@ def renew_many(
 
     Returns the ids whose claim is current, each with whether a cancel is requested; a missing one is lost.
     """
-    if not claims:
+    limits.check_seconds("lease_seconds", lease_seconds, 0.001, 7 * 86400)
+    held = batch(HeldClaim(id, token) for id, token in claims)
+    if not held:
         return {}
     connection = connections[manager.write_alias]
     vendor = vendor_for(connection)
     table = table_of(manager.model)
-    held = [HeldClaim(id, token) for id, token in claims]
     return retry_transient(
         connection, lambda: vendor.renew(connection, table, held, lease_seconds=round(lease_seconds, 3))
     )

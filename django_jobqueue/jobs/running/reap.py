@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING
 
-from django.db import DatabaseError, connections, transaction
+from django.db import DatabaseError, connections
 from django.db.models import Q
 
 from django_jobqueue.exceptions import JobNotFound, TransitionRefused
@@ -21,53 +21,43 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger("django_jobqueue")
 
-BATCH = 100
-
 
 def reap(manager: JobManager, *, older_than: float | None = None, limit: int | None = None) -> list[Job]:
     """Take stale jobs from their claims and retry or fail them; returns them as they are now.
 
     Stale means that the lease has run out, or, with ``older_than`` (seconds), that the claim is older than
-    that, whatever its lease. Rows that another process holds are passed over, and one that cannot be changed
-    hides none behind it. ``limit`` bounds how many are reaped.
+    that, whatever its lease. Each job that is stale when the call begins is tried once, the stalest first, in
+    a transaction of its own. Rows that another transaction holds are passed over, and one that cannot be
+    changed hides none behind it. ``limit`` bounds how many are reaped.
     """
+    connection = connections[manager.write_alias]
+    stale = _stale(older_than)
+    # One listing without locks: the fence and ``only_if`` guard what follows.
+    listed = list(list_stale(manager, older_than=older_than).values_list("pk", "fencing_token", "worker_id"))
     reaped: list[Job] = []
-    stuck: list[int] = []
-    while limit is None or len(reaped) < limit:
-        batch = _batch(manager, _stale(older_than), stuck, BATCH if limit is None else limit - len(reaped))
-        if not batch:
+    for job_id, token, worker_id in listed:
+        if limit is not None and len(reaped) >= limit:
             break
-        for job_id, token, worker_id in batch:
-            reason = (
-                f"The worker {worker_id} stopped renewing its lease; it was stopped or lost."
-                if older_than is None
-                else f"The worker {worker_id} held the job for more than {older_than:g} s."
+        failure = Failure(error=_reason(worker_id, older_than), outcome="lost")
+        try:
+            job = retry_or_fail(
+                manager, job_id, failure, fencing_token=token, only_if=stale, skip_locked=True
             )
-            try:
-                reaped.append(
-                    retry_or_fail(
-                        manager,
-                        job_id,
-                        Failure(error=reason, outcome="lost"),
-                        fencing_token=token,
-                        only_if=_stale(older_than),
-                    )
-                )
-            except (TransitionRefused, JobNotFound):
-                stuck.append(job_id)  # finished or renewed since it was listed
-            except DatabaseError:
-                if connections[manager.write_alias].in_atomic_block:
-                    raise
-                logger.exception("Job %s cannot be reaped now", job_id)
-                stuck.append(job_id)
+        except (TransitionRefused, JobNotFound):
+            continue  # finished, renewed or held by another transaction since it was listed
+        except DatabaseError:
+            if connection.in_atomic_block or connection.connection is None or not connection.is_usable():
+                raise
+            logger.exception("Job %s cannot be reaped now", job_id)
+        else:
+            reaped.append(job)
     return reaped
 
 
 def list_stale(manager: JobManager, *, older_than: float | None = None) -> JobQuerySet:
     """The jobs that ``reap`` with the same argument would take, the stalest first."""
-    return manager.get_queryset().using(manager.write_alias).filter(_stale(older_than)).order_by(
-        "lease_expires_at"
-    )
+    jobs = manager.get_queryset().using(manager.write_alias)
+    return jobs.filter(_stale(older_than)).order_by("lease_expires_at")
 
 
 def _stale(older_than: float | None) -> Q:
@@ -77,11 +67,7 @@ def _stale(older_than: float | None) -> Q:
     return Q(status="running", claimed_at__lte=Now(-seconds) if seconds else Now())
 
 
-def _batch(manager: JobManager, stale: Q, stuck: list[int], size: int) -> list[tuple[int, int, str]]:
-    alias = manager.write_alias
-    jobs = manager.using(alias).filter(stale).exclude(pk__in=stuck).order_by("lease_expires_at")
-    # Skipping locked rows needs a transaction; the locks end with it, and the fence guards what follows.
-    with transaction.atomic(using=alias):
-        if connections[alias].features.has_select_for_update_skip_locked:
-            jobs = jobs.select_for_update(skip_locked=True)
-        return list(jobs.values_list("pk", "fencing_token", "worker_id")[: min(size, BATCH)])
+def _reason(worker_id: str, older_than: float | None) -> str:
+    if older_than is None:
+        return f"The worker {worker_id} stopped renewing its lease; it was stopped or lost."
+    return f"The worker {worker_id} held the job for more than {older_than:g} s."

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from django.db import connections
 
 from django_jobqueue.exceptions import JobNotFound, WrongStatus
+from django_jobqueue.jobs import limits
 from django_jobqueue.jobs.queryset import table_of, transition
 from django_jobqueue.vendors import Now, retry_transient, vendor_for
 
@@ -16,7 +17,8 @@ if TYPE_CHECKING:
 
 
 def promote(manager: JobManager, *, limit: int = 1000) -> int:
-    """Make up to ``limit`` jobs pending whose ``run_at`` has come, the longest due first; returns how many."""
+    """Make up to ``limit`` (1 to 10,000) due jobs pending, the longest due first; returns how many."""
+    limits.check_integer("limit", limit, 1, 10_000)
     connection = connections[manager.write_alias]
     vendor = vendor_for(connection)
     table = table_of(manager.model)
