@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections import Counter, deque
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from django.db import DataError, IntegrityError
@@ -28,8 +29,9 @@ Owed = tuple[RunningJob, Outcome]
 class Acks:
     """Outcomes from the threads, written in batches by the worker's own thread, each under its fence."""
 
-    def __init__(self, manager: JobManager) -> None:
+    def __init__(self, manager: JobManager, settled: Callable[[RunningJob], None]) -> None:
         self._manager = manager
+        self._settled = settled
         self._owed: deque[Owed] = deque()
         self.counts: Counter[str] = Counter()
 
@@ -40,20 +42,17 @@ class Acks:
         """Owe the database an outcome. Any thread may call this."""
         self._owed.append((job, outcome))
 
-    def flush(self) -> list[RunningJob]:
-        """Write what is owed, and return the jobs that are settled by that: taken or refused by the database.
+    def flush(self) -> None:
+        """Write what is owed; ``settled`` is called with each job whose end the database took or refused.
 
-        When the database fails, its error comes through and everything that it did not take is still owed.
+        When the database fails, its error comes through, and everything that it did not answer is still owed.
         """
-        settled: list[RunningJob] = []
         while self._owed:
             batch = [self._owed[index] for index in range(min(BATCH, len(self._owed)))]
-            written = self._write(batch)
-            for job, outcome, label in written:
+            for job, outcome, label in self._write(batch):
                 self._owed.popleft()
-                self._settle(job, outcome, label)
-                settled.append(job)
-        return settled
+                self._settled(job)
+                self._tell(job, outcome, label)
 
     def _write(self, batch: list[Owed]) -> list[tuple[RunningJob, Outcome, str]]:
         """Write the leading run of completions at once, or else the first outcome alone."""
@@ -78,6 +77,13 @@ class Acks:
                 Failure(error="The handler succeeded, but the database refused its result.", retryable=False)
             )
             return [(job, refused, self._write_one(job, refused))]
+        refused_ids = [job.id for job, _ in run if job.id not in taken]
+        if refused_ids:  # an answer that got lost, perhaps: then they are completed, under the same fence
+            already = self._manager.using(self._manager.write_alias).filter(
+                pk__in=refused_ids, status="completed"
+            )
+            tokens = dict(already.values_list("pk", "fencing_token"))
+            taken |= {job.id for job, _ in run if tokens.get(job.id) == job.fencing_token}
         return [(job, outcome, "completed" if job.id in taken else "lost") for job, outcome in run]
 
     def _write_one(self, job: RunningJob, outcome: Outcome) -> str:
@@ -94,7 +100,7 @@ class Acks:
         except (TransitionRefused, JobNotFound):
             return "lost"
 
-    def _settle(self, job: RunningJob, outcome: Outcome, label: str) -> None:
+    def _tell(self, job: RunningJob, outcome: Outcome, label: str) -> None:
         self.counts[label] += 1
         if label == "lost":
             logger.warning(

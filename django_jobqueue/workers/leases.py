@@ -35,12 +35,11 @@ class Leases:
         for job in jobs:
             self._held[job.id] = (job, due)
 
-    def drop(self, jobs: list[RunningJob]) -> None:
-        """The database took the ends of these."""
-        for job in jobs:
-            held = self._held.get(job.id)
-            if held is not None and held[0].fencing_token == job.fencing_token:
-                del self._held[job.id]
+    def drop(self, job: RunningJob) -> None:
+        """The database took or refused the end of this one."""
+        held = self._held.get(job.id)
+        if held is not None and held[0].fencing_token == job.fencing_token:
+            del self._held[job.id]
 
     def next_due(self) -> float:
         """When the next renewal is due, on the monotonic clock; infinity without claims."""

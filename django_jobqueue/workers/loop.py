@@ -62,8 +62,8 @@ class Worker:
         self._manager = manager
         self._options = options
         self._wakeup = Wakeup()
-        self._acks = Acks(manager)
         self._leases = Leases(manager, options.lease_seconds)
+        self._acks = Acks(manager, self._leases.drop)
         self._upkeep = Upkeep(manager)
         self._threads = ThreadPool(options.concurrency, self._report)
         self._async = AsyncPool(self._report)
@@ -165,7 +165,7 @@ class Worker:
 
     def _write_outcomes(self) -> None:
         if self._acks:
-            self._leases.drop(self._acks.flush())
+            self._acks.flush()
             self._poll_at = 0.0
         self._leases.renew()
 
@@ -196,10 +196,10 @@ class Worker:
         while len(self._acks) < len(self._leases) and (left := end - time.monotonic()) > 0:
             self._wakeup.wait(left)
         try:
-            self._leases.drop(self._acks.flush())
+            self._acks.flush()
             for job in self._leases.jobs():
                 self._acks.add(job, Released(0.0, "The worker was stopped before the job could finish."))
-            self._leases.drop(self._acks.flush())
+            self._acks.flush()
         except DatabaseFault as error:
             logger.error(
                 "%d jobs could not be given back (%s); they come back when their leases have run out",

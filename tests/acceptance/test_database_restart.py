@@ -10,6 +10,7 @@ import time
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import dj_database_url
 import pytest
@@ -24,10 +25,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 SERVERS = {"postgresql": PostgreSQLServer, "mysql": MariaDBServer}
 
-pytestmark = [
-    pytest.mark.django_db(transaction=True),
-    pytest.mark.timeout(240),
-]
+pytestmark = pytest.mark.timeout(240)
 
 if not connection.settings_dict["ENGINE"].endswith("sqlite3"):  # a file has no server to restart
 
@@ -43,14 +41,15 @@ if not connection.settings_dict["ENGINE"].endswith("sqlite3"):  # a file has no 
             started.stop()
 
     @pytest.fixture
-    def alias(server: Server) -> Iterator[str]:
+    def alias(server: Server, django_db_blocker: Any) -> Iterator[str]:
         """A Django alias of the server, with the tables."""
         settings = {**connection.settings_dict, **dj_database_url.parse(server.url), "TEST": {}}
         settings["OPTIONS"] = dict(connection.settings_dict["OPTIONS"])
         connections.databases["own_server"] = settings
-        manage(server, "migrate", "-v0").wait(60)
-        yield "own_server"
-        connections["own_server"].close()
+        assert manage(server, "migrate", "--run-syncdb", "-v0").wait(60) == 0
+        with django_db_blocker.unblock():
+            yield "own_server"
+            connections["own_server"].close()
         del connections["own_server"]
         del connections.databases["own_server"]
 

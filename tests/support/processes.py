@@ -6,6 +6,7 @@ or thread of the test's.
 
 from __future__ import annotations
 
+import contextlib
 import multiprocessing
 import os
 import signal
@@ -53,9 +54,10 @@ class Processes:
 
 
 def kill(process: BaseProcess, number: int = signal.SIGKILL) -> None:
-    """Send a signal to a process started here."""
+    """Send a signal to a process started here, unless it has just ended."""
     assert process.pid is not None
-    os.kill(process.pid, number)
+    with contextlib.suppress(ProcessLookupError):
+        os.kill(process.pid, number)
 
 
 def wait_until(condition: Callable[[], Any], timeout: float = 30.0, interval: float = 0.02) -> Any:

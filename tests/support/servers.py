@@ -127,7 +127,8 @@ class MariaDBServer(Server):
             "--skip-test-db",
             f"--datadir={self.folder / 'data'}",
         )
-        self.url = f"mysql://root@127.0.0.1:{self.port}/mysql"
+        self.url = f"mysql://root@127.0.0.1:{self.port}/jobs"
+        self._run("mkdir", str(self.folder / "data" / "jobs"))
 
     def _command(self) -> list[str]:
         return [
