@@ -1,0 +1,77 @@
+"""What all calls share: JSON in and out, the protocol's refusals, and transactions left to the verbs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from django.db import connections, transaction
+from rest_framework import serializers
+from rest_framework.generics import GenericAPIView
+from rest_framework.renderers import JSONRenderer
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from django_jobqueue.api.errors import LengthRequired, respond
+from django_jobqueue.api.parser import StrictJSONParser
+from django_jobqueue.api.serializers import JobSerializer
+from django_jobqueue.exceptions import JobNotFound
+from django_jobqueue.jobs import limits
+from django_jobqueue.models import Job
+
+
+class JobQueueView(GenericAPIView[Job]):
+    """A call of the protocol. Authentication and throttling are the project's; the rest is as documented."""
+
+    parser_classes = [StrictJSONParser]
+    renderer_classes = [JSONRenderer]
+    versioning_class = None
+    filter_backends = []
+
+    @classmethod
+    def as_view(cls, **initkwargs: Any) -> Any:
+        """Exempt from ``ATOMIC_REQUESTS``: each verb is a transaction and repeats itself after a deadlock."""
+        view = super().as_view(**initkwargs)
+        for alias in connections:
+            view = transaction.non_atomic_requests(using=alias)(view)
+        return view
+
+    def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
+        request._request.encoding = "utf-8"  # of the query, whatever charset the body claims
+        super().initial(request, *args, **kwargs)
+        if "HTTP_TRANSFER_ENCODING" in request.META and not request.META.get("CONTENT_LENGTH"):
+            raise LengthRequired
+
+    def get_exception_handler(self) -> Callable[..., Any]:
+        return respond
+
+    def read_body(self) -> dict[str, Any]:
+        """The request's body as the call's serializer returns it. Raises ``ValidationError``."""
+        serializer = self.get_serializer(data=self.request.data)
+        serializer.is_valid(raise_exception=True)
+        body: dict[str, Any] = serializer.validated_data
+        return body
+
+    def answer(
+        self,
+        job: Job,
+        status: int = 200,
+        *,
+        serializer_class: type[serializers.BaseSerializer[Job]] = JobSerializer,
+        headers: dict[str, str] | None = None,
+    ) -> Response:
+        """``job`` as the caller may see it."""
+        body = serializer_class(job, context=self.get_serializer_context()).data
+        return Response(body, status, headers=headers)
+
+
+class OneJobView(JobQueueView):
+    """A call about the job whose id is in the path."""
+
+    job_id: int
+
+    def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
+        super().initial(request, *args, **kwargs)
+        self.job_id = int(kwargs["id"][:20])
+        if not 1 <= self.job_id <= limits.MAX_ID:
+            raise JobNotFound(self.job_id)
