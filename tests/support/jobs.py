@@ -198,3 +198,14 @@ def crash(job: Any) -> None:
 @job_handler("test.rest")
 def rest(job: Any, seconds: float) -> None:
     time.sleep(seconds)
+
+
+_meeting: dict[int, int] = {}
+
+
+@job_handler("test.async_meet")
+async def async_meet(job: Any, number: int) -> None:
+    """Ends once ``number`` of these run at the same time."""
+    _meeting[number] = _meeting.get(number, 0) + 1
+    while _meeting[number] < number:
+        await asyncio.sleep(0.01)
