@@ -10,8 +10,8 @@ from pathlib import Path
 
 os.environ.setdefault("SHOP_VAR_DIR", tempfile.mkdtemp(prefix="jobqueue-tests-"))
 
-from example_project.settings import *  # noqa: E402, F403
-from example_project.settings import DATABASES, INSTALLED_APPS, VAR_DIR  # noqa: E402
+from example_project.settings import *  # noqa: F403
+from example_project.settings import DATABASES, INSTALLED_APPS, VAR_DIR
 
 DEBUG = False
 PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]

@@ -211,7 +211,9 @@ class Worker:
     def _lost_database(self, error: DatabaseFault) -> None:
         """Nothing is given up: close, wait longer each time, and try the same step again."""
         if not self._in_fault:
-            logger.error("The database failed (%s: %s); trying again until it is back", type(error).__name__, error)
+            logger.error(
+                "The database failed (%s: %s); trying again until it is back", type(error).__name__, error
+            )
             self._in_fault = True
             self._threads.distrust_connections()
             self._async.distrust_connections()

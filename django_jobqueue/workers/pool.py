@@ -17,7 +17,9 @@ from django_jobqueue.workers.outcome import Completed, Failed, Outcome
 
 Report = Callable[[RunningJob, Outcome], None]
 
-_LEFT_OPEN = "The handler returned with a database transaction open; it was rolled back, so its writes are gone."
+_LEFT_OPEN = (
+    "The handler returned with a database transaction open; it was rolled back, so its writes are gone."
+)
 
 
 class Slot:

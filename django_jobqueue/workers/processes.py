@@ -133,4 +133,6 @@ class _Supervisor:
             delay = min(_LONGEST_DELAY, 0.1 * 2 ** min(child.deaths - 1, 10))
             child.start_at = time.monotonic() + delay
             how = f"signal {-code}" if code < 0 else f"exit code {code}"
-            logger.error("Worker process %d ended with %s; starting it again in %.1f s", child.number, how, delay)
+            logger.error(
+                "Worker process %d ended with %s; starting it again in %.1f s", child.number, how, delay
+            )

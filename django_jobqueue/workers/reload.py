@@ -6,6 +6,7 @@ import os
 import sys
 import threading
 from collections.abc import Callable
+from os import PathLike
 from pathlib import Path
 
 from django.utils.autoreload import StatReloader, get_child_arguments, logger
@@ -20,8 +21,8 @@ class _Watcher(StatReloader):
         super().__init__()
         self._on_change = on_change
 
-    def notify_file_changed(self, path: Path) -> None:
-        self._on_change(path)
+    def notify_file_changed(self, path: str | PathLike[str]) -> None:
+        self._on_change(Path(path))
 
 
 def run_reloading(worker: Worker) -> int:

@@ -26,12 +26,16 @@ OUTCOMES = ("completed", "retried", "failed", "cancelled", "released", "lost")
 
 
 class Command(BaseCommand):
-    help = "Run jobs until told to stop. SIGTERM or SIGINT: finish what runs; once more: give it back and exit."
+    help = (
+        "Run jobs until told to stop. SIGTERM or SIGINT: finish what runs; once more: give it back and exit."
+    )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("--queues", help="Comma-separated queues to serve (default: all).")
         parser.add_argument("--exclude-queues", help="Comma-separated queues not to serve.")
-        parser.add_argument("--concurrency", type=int, default=4, help="Jobs at once in a process (default: 4).")
+        parser.add_argument(
+            "--concurrency", type=int, default=4, help="Jobs at once in a process (default: 4)."
+        )
         parser.add_argument("--processes", type=int, default=1, help="Worker processes (default: 1).")
         parser.add_argument("--worker-id", help="Name in the jobs' rows (default: host, pid, random part).")
         parser.add_argument(
@@ -49,7 +53,9 @@ class Command(BaseCommand):
             default=None,
             help="Restart when code changes (default with DEBUG).",
         )
-        parser.add_argument("--no-reload", action="store_false", dest="reload", help="Never restart by itself.")
+        parser.add_argument(
+            "--no-reload", action="store_false", dest="reload", help="Never restart by itself."
+        )
         parser.add_argument("--json", action="store_true", help="Print the summary as JSON.")
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -82,7 +88,10 @@ class Command(BaseCommand):
         worker = Worker(Job.objects, worker_options)
         code = run_reloading(worker) if reload else worker.run()
         if options["json"]:
-            summary = {"worker_id": worker_options.worker_id, **{name: worker.counts[name] for name in OUTCOMES}}
+            summary = {
+                "worker_id": worker_options.worker_id,
+                **{name: worker.counts[name] for name in OUTCOMES},
+            }
             self.stdout.write(json.dumps(summary))
         elif options["verbosity"] >= 1:
             counts = ", ".join(f"{worker.counts[name]} {name}" for name in OUTCOMES if worker.counts[name])
@@ -101,7 +110,9 @@ class Command(BaseCommand):
             raise CommandError("--exclude-queues leaves nothing of --queues to serve.")
         lease = conf.LEASE_SECONDS if options["lease"] is None else options["lease"]
         poll = conf.POLL_INTERVAL if options["poll_interval"] is None else options["poll_interval"]
-        timeout = conf.SHUTDOWN_TIMEOUT if options["shutdown_timeout"] is None else options["shutdown_timeout"]
+        timeout = (
+            conf.SHUTDOWN_TIMEOUT if options["shutdown_timeout"] is None else options["shutdown_timeout"]
+        )
         max_jobs = options["max_jobs"]
         try:
             worker_id = options["worker_id"]
