@@ -15,6 +15,7 @@ from django.db import connection
 
 from django_jobqueue import checks, exceptions, signals
 from django_jobqueue.backoff import MAX_DELAY
+from django_jobqueue.conf import Settings
 from django_jobqueue.jobs import limits
 from django_jobqueue.jobs.manager import JobManager
 from django_jobqueue.jobs.pending.claim import MAX_CLAIMS
@@ -129,8 +130,6 @@ def test_the_exceptions_of_the_verbs_are_real():
 
 
 def test_the_limits_are_those_of_the_code():
-    from django_jobqueue.conf import Settings
-
     defaults = Settings()
     expected = {
         "`type`": f"1 to {limits.TYPE_LENGTH} characters",
