@@ -6,8 +6,15 @@ import os
 from pathlib import Path
 from typing import Any
 
-import dj_database_url
 import django
+from django.core.exceptions import ImproperlyConfigured
+
+try:
+    import dj_database_url
+except ImportError as error:
+    raise ImproperlyConfigured(
+        f"{error.msg}: install the example's packages, pip install -e '.[demo]'"
+    ) from None
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 VAR_DIR = Path(os.environ.get("SHOP_VAR_DIR", BASE_DIR / "var"))
@@ -58,8 +65,10 @@ TEMPLATES: list[dict[str, Any]] = [
 ]
 
 DATABASES: dict[str, Any] = {
-    "default": dj_database_url.config(default=f"sqlite:///{VAR_DIR / 'shop.sqlite3'}"),
+    "default": {"ENGINE": "django.db.backends.sqlite3", "NAME": str(VAR_DIR / "shop.sqlite3")}
 }
+if url := os.environ.get("DATABASE_URL"):
+    DATABASES["default"] = dj_database_url.parse(url)
 if DATABASES["default"]["ENGINE"].endswith("sqlite3"):
     DATABASES["default"]["OPTIONS"] = {
         "transaction_mode": "IMMEDIATE",
@@ -67,7 +76,7 @@ if DATABASES["default"]["ENGINE"].endswith("sqlite3"):
         "init_command": "PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL;",
     }
 elif DATABASES["default"]["ENGINE"].endswith("mysql"):
-    DATABASES["default"]["OPTIONS"] = {"charset": "utf8mb4", "isolation_level": "read committed"}
+    DATABASES["default"].setdefault("OPTIONS", {}).update(charset="utf8mb4", isolation_level="read committed")
 
 USE_TZ = True
 TIME_ZONE = "UTC"
@@ -82,17 +91,24 @@ REST_FRAMEWORK = {
     ],
 }
 
+SHOP_MAIL_DIR = VAR_DIR / "mail"
+SHOP_IMAGES_DIR = VAR_DIR / "images"
+SHOP_GATEWAY_URL = os.environ.get("SHOP_GATEWAY_URL", "")
+SHOP_WEBHOOK_URL = os.environ.get("SHOP_WEBHOOK_URL", "")
+
 if django.VERSION >= (6, 1):
     MAILERS = {
         "default": {
-            "BACKEND": "django.core.mail.backends.filebased.EmailBackend",
-            "OPTIONS": {"file_path": VAR_DIR / "mail"},
+            "BACKEND": "example_project.mail.EmailBackend",
+            "OPTIONS": {"file_path": SHOP_MAIL_DIR},
         }
     }
 else:
-    EMAIL_BACKEND = "django.core.mail.backends.filebased.EmailBackend"
-    EMAIL_FILE_PATH = VAR_DIR / "mail"
+    EMAIL_BACKEND = "example_project.mail.EmailBackend"
+    EMAIL_FILE_PATH = SHOP_MAIL_DIR
 
 JOBQUEUE: dict[str, Any] = {
     "EXTERNAL_JOB_TYPES": ["resize-video"],
+    # Seconds. The demo, which kills a worker, does not want to wait long for the reaper.
+    "REAP_INTERVAL": float(os.environ.get("SHOP_REAP_INTERVAL", "5")),
 }

@@ -1,0 +1,1 @@
+"""What ``manage.py demo`` is made of."""
