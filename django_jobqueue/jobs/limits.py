@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -27,6 +28,8 @@ MAX_ID = 2**63 - 1
 EARLIEST = datetime(1970, 1, 1, tzinfo=UTC)
 LATEST = datetime(2200, 1, 1, tzinfo=UTC)
 META_BYTES = 8192
+
+_LARGE_FLOAT = re.compile(r'"\\u0000(-?\d+\.0)\\u0000"')
 
 
 def check_text(field: str, value: Any, length: int) -> str:
@@ -94,6 +97,7 @@ def dump_json(field: str, value: Any, max_bytes: int) -> str:
     text, more than 32 levels, and what is no JSON at all.
     """
     text = json.dumps(_plain(field, value, 1), ensure_ascii=False, separators=(",", ":"))
+    text = _LARGE_FLOAT.sub(r"\1", text)
     size = len(text.encode())
     if size > max_bytes:
         raise InvalidJob(field, f"has {size} bytes; at most {max_bytes} are allowed.")
@@ -124,8 +128,9 @@ def _plain(path: str, value: Any, depth: int) -> Any:
     if kind is float:
         if not math.isfinite(value):
             raise InvalidJob(path, f"{value} is not JSON.")
-        # One database reads 1e16 back as an integer; as an integer all of them do, and it stays equal.
-        return int(value) if abs(value) >= 1e16 else value
+        # One database keeps no exponents and would read 1e16 back as an integer. Written out, with its ".0",
+        # it stays the same float on all. The NULs, which no text may hold, mark it for ``dump_json``.
+        return f"\0{value:.1f}\0" if abs(value) >= 1e16 else value
     if depth > MAX_DEPTH:
         raise InvalidJob(path, f"is nested deeper than {MAX_DEPTH} levels.")
     if isinstance(value, Mapping):

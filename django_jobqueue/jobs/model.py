@@ -11,7 +11,7 @@ from django_jobqueue.jobs import limits
 from django_jobqueue.jobs.manager import JobManager
 from django_jobqueue.jobs.priority import HIGHEST, LOWEST, priority_label
 from django_jobqueue.jobs.status import FINISHED, Status
-from django_jobqueue.vendors import ExactCharField, StatusIndex
+from django_jobqueue.vendors import DeepJSONField, ExactCharField, StatusIndex
 
 
 class Job(models.Model):
@@ -19,9 +19,7 @@ class Job(models.Model):
 
     id = models.BigAutoField(primary_key=True)
     type = ExactCharField(max_length=limits.TYPE_LENGTH, help_text="Name of the handler.")
-    payload = models.JSONField(
-        default=dict, help_text="A JSON object; its entries are the handler's arguments."
-    )
+    payload = DeepJSONField(default=dict, help_text="A JSON object; its entries are the handler's arguments.")
     queue = ExactCharField(max_length=limits.QUEUE_LENGTH, default="default")
     priority = models.SmallIntegerField(default=0, help_text="-100 to 100; higher runs first.")
     status = ExactCharField(max_length=10, choices=Status.choices, default=Status.PENDING)
@@ -37,9 +35,9 @@ class Job(models.Model):
     lease_expires_at = models.DateTimeField(null=True, blank=True)
     cancel_requested_at = models.DateTimeField(null=True, blank=True)
     error = models.TextField(blank=True, default="", help_text="The latest reason of failure.")
-    result = models.JSONField(null=True, blank=True)
-    progress = models.JSONField(null=True, blank=True)
-    meta = models.JSONField(default=dict, blank=True)
+    result = DeepJSONField(null=True, blank=True)
+    progress = DeepJSONField(null=True, blank=True)
+    meta = DeepJSONField(default=dict, blank=True)
     created_at = models.DateTimeField()
     updated_at = models.DateTimeField()
     finished_at = models.DateTimeField(null=True, blank=True)

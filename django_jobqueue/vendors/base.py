@@ -105,6 +105,10 @@ class Vendor(ABC):
     def exact_collation(self, connection: BaseDatabaseWrapper) -> str | None:
         """The collation that compares character by character; ``None`` where that is the default."""
 
+    def json_parameters(self, connection: BaseDatabaseWrapper) -> dict[str, Any]:
+        """What a column of JSON needs other than Django's own ``db_parameters``."""
+        return {}
+
     @abstractmethod
     def update_chosen(
         self,

@@ -39,6 +39,33 @@ class ExactCharField(models.CharField):  # type: ignore[type-arg]
         return parameters
 
 
+class DeepJSONField(models.JSONField):
+    """JSON as deep as a job's may be, also where the server's own check would refuse it."""
+
+    def db_parameters(self, connection: BaseDatabaseWrapper) -> Any:
+        from django_jobqueue.vendors.registry import is_supported, vendor_for
+
+        parameters: Any = super().db_parameters(connection)
+        if is_supported(connection):
+            parameters.update(vendor_for(connection).json_parameters(connection))
+        return parameters
+
+
+class JSONText(Func):
+    """A JSON text as the value of a JSON column, stored as it stands."""
+
+    output_field = DeepJSONField()
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.text = text
+
+    def as_sql(self, compiler: SQLCompiler, connection: BaseDatabaseWrapper, *_: Any, **__: Any) -> Any:
+        from django_jobqueue.vendors.registry import vendor_for
+
+        return vendor_for(connection).json, [self.text]
+
+
 class StatusIndex(models.Index):
     """An index of the jobs in one status: partial where the database has those, else ``status`` in front."""
 

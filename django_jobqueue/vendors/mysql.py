@@ -65,6 +65,12 @@ class MySQL(Vendor):
         # utf8mb4_bin pads: it takes "a" and "a " for the same key.
         return "utf8mb4_nopad_bin" if connection.mysql_is_mariadb else "utf8mb4_0900_bin"
 
+    def json_parameters(self, connection: Any) -> dict[str, Any]:
+        # MariaDB's JSON is a text with a check, and the check refuses 32 levels.
+        if connection.mysql_is_mariadb:
+            return {"type": "longtext", "check": None, "collation": "utf8mb4_bin"}
+        return {}
+
     def update_chosen(
         self,
         connection: BaseDatabaseWrapper,

@@ -20,23 +20,22 @@ class PostgreSQL(Vendor):
     json = "%s::jsonb"
 
     def problems(self, connection: Any) -> list[tuple[str, str]]:
-        found = []
+        if connection.Database.__name__ != "psycopg":
+            return [("error", "the driver must be psycopg 3 (pip install 'django-jobqueue[postgres]').")]
         with connection.cursor() as cursor:
             cursor.execute("SHOW default_transaction_isolation")
-            isolation = cursor.fetchone()[0]
-            cursor.execute("SHOW transaction_isolation")
-            isolation = {cursor.fetchone()[0], isolation} - {"read committed"}
-        if isolation:
-            found.append(
-                (
-                    "warning",
-                    f"transactions run at {' and '.join(sorted(isolation))}: claims and keyed enqueues will "
-                    "meet serialization failures. Use read committed for the jobs' database.",
-                )
+            level = cursor.fetchone()[0]
+        if chosen := connection.connection.isolation_level:
+            level = chosen.name.replace("_", " ").lower()
+        if level == "read committed":
+            return []
+        return [
+            (
+                "warning",
+                f"transactions run at {level}: claims and keyed enqueues will meet serialization failures. "
+                "Use read committed for the jobs' database.",
             )
-        if getattr(connection, "Database", None) and connection.Database.__name__ != "psycopg":
-            found.append(("error", "the driver must be psycopg 3 (pip install 'django-jobqueue[postgres]')."))
-        return found
+        ]
 
     def is_transient(self, error: DatabaseError) -> bool:
         return getattr(error.__cause__, "sqlstate", None) in _TRANSIENT

@@ -172,6 +172,6 @@ def test_a_job_is_not_saved(job_in):
     job = job_in("pending")
     job.status = "completed"
     before = row_of(job.pk)
-    with pytest.raises(TypeError, match="verbs of Job.objects"):
+    with pytest.raises(TypeError, match=r"verbs of Job\.objects"):
         job.save()
     assert row_of(job.pk) == before

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +11,7 @@ from django_jobqueue.conf import settings
 from django_jobqueue.jobs import limits
 from django_jobqueue.jobs.queryset import table_of, transition
 from django_jobqueue.jobs.running.claims import batch, holds, read, refusal
-from django_jobqueue.vendors import HeldClaim, Now, retry_transient, vendor_for
+from django_jobqueue.vendors import HeldClaim, JSONText, Now, retry_transient, vendor_for
 
 if TYPE_CHECKING:
     from django_jobqueue.jobs.manager import JobManager
@@ -31,14 +30,13 @@ def complete(
 
     Raises ``ClaimLost``, ``NotOwner``, ``NotRunning`` or ``JobNotFound``; then nothing was changed.
     """
-    stored = json.loads(dump_result(result)) if result is not None else None
     job = transition(
         manager,
         job_id,
         "complete",
         holds(fencing_token, claimed_by),
         status="completed",
-        result=stored,
+        result=None if result is None else JSONText(dump_result(result)),
         lease_expires_at=None,
         finished_at=Now(),
     )

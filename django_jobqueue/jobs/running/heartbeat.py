@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +11,7 @@ from django_jobqueue.conf import settings
 from django_jobqueue.jobs import limits
 from django_jobqueue.jobs.queryset import table_of, transition
 from django_jobqueue.jobs.running.claims import batch, holds, read, refusal
-from django_jobqueue.vendors import HeldClaim, Now, retry_transient, vendor_for
+from django_jobqueue.vendors import HeldClaim, JSONText, Now, retry_transient, vendor_for
 
 if TYPE_CHECKING:
     from django_jobqueue.jobs.manager import JobManager
@@ -37,8 +36,8 @@ def heartbeat(
     limits.check_seconds("lease_seconds", lease, 0.001, 7 * 86400)
     changes: dict[str, Any] = {"lease_expires_at": Now(lease)}
     if progress is not None:
-        stored = limits.dump_json("progress", progress, settings().MAX_RESULT_BYTES)
-        changes["progress"] = json.loads(stored)
+        text = limits.dump_json("progress", progress, settings().MAX_RESULT_BYTES)
+        changes["progress"] = JSONText(text)
     job = transition(manager, job_id, "heartbeat", holds(fencing_token, claimed_by), **changes)
     if job is None:
         raise refusal(read(manager, job_id), fencing_token, claimed_by, "heartbeat")

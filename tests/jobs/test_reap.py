@@ -1,0 +1,169 @@
+"""running -> pending | scheduled | failed | cancelled, for jobs that nobody works on any more."""
+
+from __future__ import annotations
+
+import pytest
+from django.db import DatabaseError
+
+from django_jobqueue import constant
+from django_jobqueue.jobs.running import reap as module
+from django_jobqueue.models import JobAttempt
+from django_jobqueue.vendors import Now
+from tests.support.rows import claimed, expire, job_in, row_of
+
+
+def stale(**options):
+    job = claimed(**options)
+    expire(job.pk)
+    return job
+
+
+def test_a_job_whose_lease_ran_out_is_pending_again(jobs):
+    job = stale()
+    [reaped] = jobs.reap()
+    assert (reaped.pk, reaped.status, reaped.retry_count, reaped.worker_id) == (job.pk, "pending", 1, "")
+    assert reaped.error == "The worker worker-1 stopped renewing its lease; it was stopped or lost."
+
+
+def test_the_lost_attempt_is_recorded(jobs):
+    job = stale()
+    jobs.reap()
+    attempt = JobAttempt.objects.get(job=job.pk)
+    assert (attempt.number, attempt.outcome, attempt.worker_id) == (1, "lost", "worker-1")
+
+
+def test_a_job_within_its_lease_is_left_alone(jobs):
+    job = claimed()
+    before = row_of(job.pk)
+    assert jobs.reap() == []
+    assert row_of(job.pk) == before
+
+
+@pytest.mark.parametrize("max_retries", [0, 1, 3])
+def test_a_job_without_retries_left_ends_as_failed(jobs, max_retries):
+    runs = 0
+    jobs.enqueue("test.noop", max_retries=max_retries)
+    while job := jobs.claim(worker_id="worker-1"):
+        runs += 1
+        expire(job.pk)
+        [reaped] = jobs.reap()
+    assert (runs, reaped.status, reaped.retry_count) == (max_retries + 1, "failed", max_retries)
+    assert reaped.finished_at is not None
+
+
+def test_the_backoff_holds_for_lost_jobs_too(jobs):
+    stale(backoff=constant(60))
+    [reaped] = jobs.reap()
+    assert (reaped.status, (reaped.run_at - reaped.updated_at).total_seconds()) == ("scheduled", 60.0)
+
+
+def test_a_lost_job_that_was_to_be_cancelled_is_cancelled(jobs):
+    job = stale()
+    jobs.cancel(job.pk)
+    [reaped] = jobs.reap()
+    assert (reaped.status, reaped.retry_count) == ("cancelled", 0)
+    assert JobAttempt.objects.get(job=job.pk).outcome == "lost"
+
+
+def test_the_stalest_go_first_and_no_more_than_asked_for(jobs):
+    order = [stale().pk for _ in range(5)]
+    for place, job_id in enumerate(reversed(order)):
+        jobs.filter(pk=job_id).update(lease_expires_at=Now(place - 60))
+    assert [job.pk for job in jobs.reap(limit=2)] == [order[4], order[3]]
+    assert [job.pk for job in jobs.reap()] == [order[2], order[1], order[0]]
+
+
+def test_a_limit_of_none_at_all_reaps_nothing(jobs):
+    stale()
+    assert jobs.reap(limit=0) == []
+
+
+def test_more_than_one_batch_is_reaped_in_one_call(jobs):
+    jobs.enqueue_many([{"type": "test.noop"}] * 250)
+    jobs.claim_many(worker_id="worker-1", limit=250)
+    jobs.filter(status="running").update(lease_expires_at=Now(-1))
+    assert len(jobs.reap()) == 250
+    assert jobs.filter(status="pending", retry_count=1).count() == 250
+
+
+def test_by_age_the_lease_does_not_matter(jobs):
+    old, young = claimed(), claimed()
+    jobs.filter(pk=old.pk).update(claimed_at=Now(-300), lease_expires_at=Now(3600))
+    jobs.filter(pk=young.pk).update(lease_expires_at=Now(-1))
+    [reaped] = jobs.reap(older_than=120)
+    assert reaped.pk == old.pk
+    assert reaped.error == "The worker worker-1 held the job for more than 120 s."
+
+
+def test_an_age_of_nothing_is_every_running_job(jobs):
+    ids = {claimed().pk, claimed().pk}
+    assert {job.pk for job in jobs.reap(older_than=0)} == ids
+
+
+def test_what_would_be_reaped_can_be_listed(jobs):
+    job = stale()
+    claimed()
+    before = row_of(job.pk)
+    assert [listed.pk for listed in jobs.list_stale()] == [job.pk]
+    assert jobs.list_stale(older_than=60).count() == 1
+    assert row_of(job.pk) == before
+
+
+@pytest.mark.parametrize("end", ["completed", "renewed", "failed", "claimed again"])
+def test_a_job_that_changed_since_it_was_listed_is_left_alone(jobs, monkeypatch, end):
+    job, behind = stale(), stale()
+    jobs.filter(pk=job.pk).update(lease_expires_at=Now(-60))
+    retry_or_fail, rows = module.retry_or_fail, []
+
+    def change_first(manager, job_id, *args, **options):
+        if job_id == job.pk:
+            if end == "completed":
+                jobs.complete(job_id, fencing_token=1)
+            elif end == "renewed":
+                jobs.heartbeat(job_id, fencing_token=1)
+            else:
+                jobs.fail(job_id, error="boom", fencing_token=1)
+            if end == "claimed again":
+                assert jobs.claim(worker_id="worker-2").pk == job_id
+            rows.append(row_of(job_id))
+        return retry_or_fail(manager, job_id, *args, **options)
+
+    monkeypatch.setattr(module, "retry_or_fail", change_first)
+    assert [reaped.pk for reaped in jobs.reap()] == [behind.pk]
+    assert rows == [row_of(job.pk)]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_job_that_cannot_be_changed_hides_none_behind_it(monkeypatch, caplog):
+    from django_jobqueue.models import Job
+
+    stuck = job_in("running", queue="a")
+    behind = job_in("running", queue="b")
+    Job.objects.filter(pk=stuck.pk).update(lease_expires_at=Now(-60))
+    retry_or_fail = module.retry_or_fail
+
+    def refuse_one(manager, job_id, *args, **options):
+        if job_id == stuck.pk:
+            raise DatabaseError("a trigger refuses it")
+        return retry_or_fail(manager, job_id, *args, **options)
+
+    monkeypatch.setattr(module, "retry_or_fail", refuse_one)
+    assert [reaped.pk for reaped in Job.objects.reap(limit=1)] == [behind.pk]
+    assert f"Job {stuck.pk} cannot be reaped now" in caplog.text
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_lost_database_is_not_taken_for_a_bad_row(monkeypatch):
+    from django.db import connection
+
+    from django_jobqueue.models import Job
+
+    job_in("running")
+
+    def lose_it(*args, **options):
+        connection.close()
+        raise DatabaseError("the server has gone")
+
+    monkeypatch.setattr(module, "retry_or_fail", lose_it)
+    with pytest.raises(DatabaseError, match="the server has gone"):
+        Job.objects.reap()
