@@ -33,6 +33,13 @@ class IdempotencyMismatch(JobQueueError, ValueError):
         self.different = different
 
 
+class KeysBusy(JobQueueError):
+    """The jobs of these idempotency keys come and go faster than they can be read; the same call may succeed."""
+
+    def __init__(self) -> None:
+        super().__init__("The jobs of these idempotency keys come and go faster than they can be read; try again.")
+
+
 class JobNotFound(JobQueueError, LookupError):
     """There is no job with this id (never created, or pruned)."""
 

@@ -14,7 +14,7 @@ from django.db import connections
 from django_jobqueue import registry, signals
 from django_jobqueue.backoff import Backoff, to_meta
 from django_jobqueue.conf import settings
-from django_jobqueue.exceptions import IdempotencyMismatch, InvalidJob
+from django_jobqueue.exceptions import IdempotencyMismatch, InvalidJob, KeysBusy
 from django_jobqueue.jobs import limits
 from django_jobqueue.jobs.priority import parse_priority
 from django_jobqueue.jobs.queryset import table_of
@@ -80,8 +80,9 @@ def enqueue(
     With an ``idempotency_key`` that a job has already, that job is returned (``job.replayed`` is true) and
     nothing is added, whatever the race. What is left out comes from the handler of ``type``, if this process
     has it, and then from the settings. ``run_at`` is a point in time (a naive one is read in ``TIME_ZONE``)
-    or a timedelta from now. Raises ``InvalidJob`` naming the argument, before the database is asked, and
-    ``IdempotencyMismatch`` with ``IDEMPOTENCY_MISMATCH = "reject"``.
+    or a timedelta from now. Raises ``InvalidJob`` naming the argument, before the database is asked,
+    ``IdempotencyMismatch`` with ``IDEMPOTENCY_MISMATCH = "reject"``, and ``KeysBusy`` when the job of the key
+    comes and goes faster than it can be read.
     """
     new = NewJob(
         type=type,
@@ -201,7 +202,7 @@ def _enqueue(manager: JobManager, rows: Sequence[NewRow]) -> list[Enqueued]:
         todo = [index for index in todo if index not in outcomes]
         if not todo:
             return [outcomes[index] for index in range(len(rows))]
-    raise RuntimeError("The jobs of these keys come and go faster than they can be read; try again.")
+    raise KeysBusy
 
 
 def _find(manager: JobManager, keys: Sequence[str], *, locking: bool) -> dict[str, Job]:
