@@ -29,6 +29,11 @@ def is_stale(job: Job) -> bool:
     return job.status == Status.RUNNING and lease is not None and lease <= db_now(job)
 
 
+def waiting_since(job: Job) -> datetime:
+    """Since when a pending job could have run."""
+    return max(job.run_at, job.created_at)
+
+
 def priority_text(job: Job) -> str:
     """The label, and the number where it is between two labels."""
     label = job.priority_label
@@ -70,7 +75,7 @@ class ListColumns:
             due = distance(job.run_at, now) if job.run_at > now else f"due {distance(job.run_at, now)}"
             return moment(due, job.run_at)
         if job.status == Status.PENDING:
-            return moment(f"waiting {duration(now - job.run_at)}", job.run_at)
+            return moment(f"waiting {duration(now - waiting_since(job))}", waiting_since(job))
         if job.status == Status.RUNNING and job.claimed_at is not None:
             if job.lease_expires_at is not None and is_stale(job):
                 return moment(f"stale for {duration(now - job.lease_expires_at)}", job.lease_expires_at)

@@ -12,12 +12,11 @@ from django.contrib.admin.widgets import AdminSplitDateTime
 from django.core.exceptions import ValidationError
 from django.utils.safestring import SafeString
 
-from django_jobqueue import registry
 from django_jobqueue.admin.filters import known_queues, known_types
 from django_jobqueue.admin.html import datalist
 from django_jobqueue.exceptions import IdempotencyMismatch, InvalidJob
 from django_jobqueue.jobs.model import Job
-from django_jobqueue.jobs.priority import Priority, parse_priority
+from django_jobqueue.jobs.priority import Priority
 
 
 class SuggestingInput(forms.TextInput):
@@ -58,7 +57,7 @@ class JSONObjectField(forms.CharField):
 
 
 class EnqueueForm(forms.Form):
-    """One job to enqueue. ``may_prioritize``: whether ``high`` and above are allowed."""
+    """One job to enqueue. ``may_prioritize``: whether ``high`` and above may be chosen."""
 
     type = forms.CharField(
         widget=SuggestingInput(known_types),
@@ -96,10 +95,11 @@ class EnqueueForm(forms.Form):
 
     def __init__(self, *args: Any, may_prioritize: bool, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self.may_prioritize = may_prioritize
         labels = [str(priority.label) for priority in Priority if may_prioritize or priority < Priority.HIGH]
         field = cast(forms.ChoiceField, self.fields["priority"])
         field.choices = [("", "the handler's"), *zip(labels, labels, strict=True)]
+        if not may_prioritize:
+            field.help_text += " Your account may not choose high or critical."
 
     def clean_type(self) -> str:
         given: str = self.cleaned_data["type"]
@@ -108,13 +108,6 @@ class EnqueueForm(forms.Form):
                 "No handler has this type, and EXTERNAL_JOB_TYPES does not list it. Choose a suggested one."
             )
         return given
-
-    def clean(self) -> dict[str, Any]:
-        handler = registry.get(self.cleaned_data.get("type", ""))
-        chosen = self.cleaned_data.get("priority") or (handler.priority if handler is not None else 0)
-        if not self.may_prioritize and _is_high(chosen):
-            self.add_error("priority", "Your account may not enqueue at high or above; choose low or medium.")
-        return self.cleaned_data
 
     def enqueue(self, enqueued_by: str) -> Job | None:
         """Enqueue what was typed; ``None`` when it was refused, and then the form has the errors."""
@@ -141,10 +134,3 @@ class EnqueueForm(forms.Form):
                 f"A job with a different {error.different} has this key; choose another.",
             )
         return None
-
-
-def _is_high(priority: int | str) -> bool:
-    try:
-        return parse_priority(priority) >= Priority.HIGH
-    except InvalidJob:  # a handler's own default; enqueue says so
-        return False

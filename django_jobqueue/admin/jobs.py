@@ -205,7 +205,7 @@ class JobAdmin(ListColumns, _ModelAdmin):
         # Only the claim that the page showed is released, not one that another worker took since.
         arguments = {"fencing_token": int(token)} if verb.name == "release" else {}
         report = act(verb, [(job.pk, job.updated_at)], changed=self._logger(request), **arguments)
-        self._tell(request, report, f"{job}: {report}.")
+        self._tell(request, report, report.about(job))
         return HttpResponseRedirect(self._url(request, "change", job.pk))
 
     def _act_on_many(self, request: HttpRequest, queryset: QuerySet[Job], verb: Verb) -> None:
@@ -268,11 +268,14 @@ class JobAdmin(ListColumns, _ModelAdmin):
         url = self._url(request, "change", job.pk)
         if not job.replayed:
             self.log_addition(request, job, "Enqueued.")
-            self.message_user(request, f"{job} is enqueued.", messages.SUCCESS)
+            self.message_user(request, f"Job {job.pk} was enqueued.", messages.SUCCESS)
         elif may_view:
             different = f", with a different {job.mismatch}" if job.mismatch else ""
             text = format_html(
-                'Nothing was enqueued: <a href="{}">{}</a> has this key already{}.', url, job, different
+                'Nothing was enqueued: <a href="{}">job {}</a> has this key already{}.',
+                url,
+                job.pk,
+                different,
             )
             self.message_user(request, text, messages.WARNING)
         else:

@@ -70,6 +70,12 @@ class Report:
             parts.append(f"{self.skipped.total():,} skipped ({self._reasons()})")
         return ", ".join(parts)
 
+    def about(self, job: Job) -> str:
+        """The report of one job, as a sentence."""
+        if self.skipped:
+            return f"Job {job.pk} was skipped ({self._reasons()})."
+        return f"Job {job.pk} was {self.verb.done if self.done else self.verb.asked}."
+
     def _reasons(self) -> str:
         if len(self.skipped) == 1:
             return next(iter(self.skipped))

@@ -93,10 +93,23 @@ def test_a_job_that_was_claimed_again_after_its_page_was_shown_is_not_released(j
     jobs.release(shown.pk)
     claimed_again = jobs.claim(worker_id="worker-2")
     response = chief.act(shown, "release")
-    assert told(response) == [f"test.noop #{shown.pk}: 0 released, 1 skipped (claimed again meanwhile)."]
+    assert told(response) == [f"Job {shown.pk} was skipped (claimed again meanwhile)."]
     after = jobs.get(pk=shown.pk)
     assert (after.status, after.worker_id) == ("running", "worker-2")
     assert after.fencing_token == claimed_again.fencing_token
+
+
+@pytest.mark.parametrize(
+    ("prepare", "verb", "message"),
+    [
+        (failed, "retry", "Job {} was retried."),
+        (running, "cancel", "Job {} was asked to cancel."),
+        (running, "retry", "Job {} was skipped (running)."),
+    ],
+)
+def test_a_button_tells_what_became_of_its_job(jobs, chief, prepare, verb, message):
+    job = prepare(jobs)
+    assert told(chief.act(job, verb)) == [message.format(job.pk)]
 
 
 def test_each_change_is_logged_with_who_did_what(jobs, browser):

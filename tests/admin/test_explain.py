@@ -49,19 +49,37 @@ def test_a_job_long_due_asks_whether_a_worker_runs():
     assert "Due for 10 min, but no worker has made it pending" in explain(job, NOW, has_handler=True)
 
 
+def pending(**span):
+    return Job(status="pending", queue="mail", run_at=ago(**span), created_at=ago(**span))
+
+
 def test_the_next_job_of_an_idle_queue_asks_whether_a_worker_serves_it():
-    job = Job(status="pending", queue="mail", run_at=ago(minutes=3))
-    text = explain(job, NOW, has_handler=True, around=Surroundings(ahead=0, running=0))
+    text = explain(pending(minutes=3), NOW, has_handler=True, around=Surroundings(ahead=0, running=0))
     assert text == (
         "Waiting for 3 min for a worker of the queue “mail”. It is next. "
-        "No job of the queue is running: is there a worker that serves it?"
+        "No jobs of the queue are running. Is there a worker that serves it?"
     )
 
 
+def test_a_job_that_was_just_enqueued_is_no_reason_to_worry():
+    text = explain(pending(seconds=1), NOW, has_handler=True, around=Surroundings(ahead=0, running=0))
+    assert "Is there a worker" not in text
+
+
+def test_a_queue_that_moves_is_no_reason_to_worry():
+    text = explain(pending(minutes=3), NOW, has_handler=True, around=Surroundings(ahead=1, running=1))
+    assert text.endswith("1 job is ahead of it. 1 job of the queue is running.")
+
+
 def test_counts_of_other_jobs_stop_at_a_bound():
-    job = Job(status="pending", queue="mail", run_at=ago(minutes=3))
-    text = explain(job, NOW, has_handler=True, around=Surroundings(ahead=1001, running=1001))
+    around = Surroundings(ahead=1001, running=1001)
+    text = explain(pending(minutes=3), NOW, has_handler=True, around=around)
     assert "1,000+ jobs are ahead of it. 1,000+ jobs of the queue are running." in text
+
+
+def test_a_job_waits_no_longer_than_it_exists():
+    job = Job(status="pending", queue="mail", run_at=ago(days=9), created_at=ago(minutes=3))
+    assert explain(job, NOW, has_handler=True).startswith("Waiting for 3 min")
 
 
 def test_a_running_job_says_who_holds_it_and_until_when():
@@ -94,3 +112,10 @@ def test_a_failed_job_says_how_often_it_was_retried(count, text):
 
 def test_a_completed_job_is_done():
     assert explain(Job(status="completed"), NOW, has_handler=True) == "Done."
+
+
+def test_a_waiting_job_without_a_handler_says_so():
+    scheduled = Job(status="scheduled", type="resize-video", run_at=ago(minutes=-5))
+    for job in (scheduled, pending(minutes=3)):
+        assert f"This project has no handler for “{job.type}”" in explain(job, NOW, has_handler=False)
+        assert "no handler" not in explain(job, NOW, has_handler=True)

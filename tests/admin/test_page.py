@@ -111,7 +111,7 @@ def test_a_pending_job_says_what_is_ahead_of_it_and_whether_its_queue_moves(jobs
     jobs.enqueue("test.noop", queue="other", priority="high")
     job = jobs.enqueue("test.noop", queue="mail")
     jobs.enqueue("test.noop", queue="mail")
-    assert "2 jobs are ahead of it. No job of the queue is running" in chief.page(job).content.decode()
+    assert "2 jobs are ahead of it. No jobs of the queue are running." in chief.page(job).content.decode()
     jobs.claim(worker_id="worker-1", queues=["mail"])
     assert "1 job is ahead of it. 1 job of the queue is running." in chief.page(job).content.decode()
 
