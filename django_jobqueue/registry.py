@@ -142,3 +142,23 @@ def types() -> list[str]:
 def unregister(type: str) -> None:
     """Forget the handler of ``type`` (for tests)."""
     _handlers.pop(type, None)
+
+
+Resolver = Callable[[Any], Handler | None]
+"""Given a job, the handler of one that has no registered type but can be run all the same, or ``None``."""
+
+_resolvers: list[Resolver] = []
+
+
+def add_resolver(resolver: Resolver) -> None:
+    """Have ``resolver`` asked for handlers, too. It must not raise; adding it again changes nothing."""
+    if resolver not in _resolvers:
+        _resolvers.append(resolver)
+
+
+def resolve(job: Any) -> Handler | None:
+    """The handler that runs ``job``: the registered one of its type, else what a resolver makes of it."""
+    handler = _handlers.get(job.type)
+    if handler is not None:
+        return handler
+    return next((handler for resolver in _resolvers if (handler := resolver(job)) is not None), None)
