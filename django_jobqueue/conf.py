@@ -61,6 +61,15 @@ def _backoff(value: Any) -> str | None:
     return None if loaded is None or callable(loaded) else sentence
 
 
+def _patterns(value: Any) -> str | None:
+    sentence = "must be None or a list of names or patterns of queues"
+    if value is None:
+        return None
+    if isinstance(value, str) or not isinstance(value, list | tuple | set | frozenset):
+        return sentence
+    return None if all(isinstance(name, str) and name for name in value) else sentence
+
+
 def _option(default: Any, check: Check, text: str) -> Any:
     return dataclasses.field(default=default, metadata={"check": check, "text": text})
 
@@ -100,6 +109,12 @@ class Settings:
         30.0,
         _number(0, 86400),
         "How long a stopping worker lets running jobs finish before it gives them back.",
+    )
+    WORKER_QUEUES: Any = _option(
+        None,
+        _patterns,
+        "The queues that this project's workers serve, as shell-style patterns (`mail-*`): a check warns of a "
+        "queue in `TASKS` that none matches. `None` says that every queue is served.",
     )
     IDEMPOTENCY_MISMATCH: str = _option(
         "return",
