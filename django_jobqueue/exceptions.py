@@ -121,3 +121,74 @@ class RetryLater(_Delayed):
 
 class Snooze(_Delayed):
     """Not now: run the job again after ``delay`` (seconds or a timedelta). Counts no retry."""
+
+
+class ExecutionInProgress(Snooze):
+    """Another run is at this effect now. Leaving a handler, it means: again later, no retry counted."""
+
+    def __init__(self, key: str, delay: float) -> None:
+        super().__init__(delay, f"The effect {key!r} is in progress elsewhere; again in {delay:g} s.")
+        self.key = key
+
+
+class NestedExecution(PermanentFailure, ExecutionInProgress):
+    """An effect was asked for inside itself: a mistake in the program, and waiting would never end."""
+
+    def __init__(self, key: str) -> None:
+        ExecutionInProgress.__init__(self, key, 0)
+        self.args = (f"once({key!r}) was called inside the effect of the same key; give each its own key.",)
+
+
+class ExecutionInDoubt(PermanentFailure):
+    """Nobody knows whether an effect happened, so it is not run again until a person has settled it.
+
+    ``once`` raises it with ``on_stale="halt"``. An effect may raise it too, for example when the other side
+    did not answer in time; its entry is then in doubt at once.
+    """
+
+    def __init__(self, message: str, *, key: str = "") -> None:
+        super().__init__(message)
+        self.key = key
+
+
+class ExecutionLost(JobQueueError):
+    """This run of an effect took longer than ``stale_after`` and another took over; its end was not recorded."""
+
+    def __init__(self, key: str) -> None:
+        super().__init__(
+            f"The effect {key!r} was taken over by another run, or settled by a person, before this one ended; "
+            "its result was not recorded. Is stale_after shorter than the effect can take?"
+        )
+        self.key = key
+
+
+class ResultNotStored(PermanentFailure):
+    """An effect happened, but what it returned is not JSON. It is never run again, and has no result."""
+
+    def __init__(self, key: str, problem: str) -> None:
+        super().__init__(f"The effect {key!r} happened and is not run again, but its {problem}")
+        self.key = key
+
+
+class NotInDoubt(JobQueueError):
+    """There is nothing to settle: the execution is not in doubt, or not any more."""
+
+    def __init__(self, key: str) -> None:
+        super().__init__(f"The execution {key!r} is not in doubt; nothing was changed.")
+        self.key = key
+
+
+class LockHeld(Snooze):
+    """Somebody else holds the lock. Leaving a handler, it means: again later, no retry counted."""
+
+    def __init__(self, name: str, delay: float) -> None:
+        super().__init__(delay, f"The lock {name!r} is held elsewhere; again in {delay:g} s.")
+        self.name = name
+
+
+class LockLost(JobQueueError):
+    """The lease of the lock ran out and somebody else may hold it now."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(f"The lock {name!r} is no longer held here; somebody else may have it.")
+        self.name = name

@@ -4,5 +4,6 @@ from django_jobqueue.jobs.attempt import JobAttempt
 from django_jobqueue.jobs.model import Job
 from django_jobqueue.jobs.priority import Priority
 from django_jobqueue.jobs.status import Status
+from django_jobqueue.ledger.model import JobExecution, JobLock
 
-__all__ = ["Job", "JobAttempt", "Priority", "Status"]
+__all__ = ["Job", "JobAttempt", "JobExecution", "JobLock", "Priority", "Status"]

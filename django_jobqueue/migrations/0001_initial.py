@@ -71,4 +71,42 @@ class Migration(migrations.Migration):
                 'constraints': [models.UniqueConstraint(fields=('job', 'fencing_token'), name='jobqueue_attempt_once_per_claim')],
             },
         ),
+        migrations.CreateModel(
+            name='JobLock',
+            fields=[
+                ('name', django_jobqueue.vendors.expressions.ExactCharField(max_length=255, primary_key=True, serialize=False)),
+                ('fencing_token', models.BigIntegerField(default=1, help_text='Rises by one at every acquisition.')),
+                ('owner', django_jobqueue.vendors.expressions.ExactCharField(max_length=200)),
+                ('acquired_at', models.DateTimeField()),
+                ('lease_expires_at', models.DateTimeField(blank=True, help_text='Empty while nobody holds it.', null=True)),
+            ],
+            options={
+                'verbose_name': 'lock',
+                'verbose_name_plural': 'locks',
+                'default_permissions': ('view',),
+            },
+        ),
+        migrations.CreateModel(
+            name='JobExecution',
+            fields=[
+                ('idempotency_key', django_jobqueue.vendors.expressions.ExactCharField(max_length=255, primary_key=True, serialize=False)),
+                ('job_type', django_jobqueue.vendors.expressions.ExactCharField(blank=True, default='', help_text='Empty outside of a handler.', max_length=200)),
+                ('status', django_jobqueue.vendors.expressions.ExactCharField(choices=[('processing', 'Processing'), ('completed', 'Completed'), ('failed', 'Failed')], max_length=10)),
+                ('result', django_jobqueue.vendors.expressions.DeepJSONField(blank=True, null=True)),
+                ('error', models.TextField(blank=True, default='', help_text='The latest reason of failure.')),
+                ('attempts', models.PositiveIntegerField(default=1, help_text='Runs begun; rises by one at every take-over, and so is the fence.')),
+                ('owner', django_jobqueue.vendors.expressions.ExactCharField(help_text='Who runs it, or ran it last.', max_length=200)),
+                ('lease_expires_at', models.DateTimeField(blank=True, null=True)),
+                ('created_at', models.DateTimeField()),
+                ('completed_at', models.DateTimeField(blank=True, null=True)),
+            ],
+            options={
+                'verbose_name': 'execution',
+                'verbose_name_plural': 'executions',
+                'permissions': [('confirm_jobexecution', 'Can settle that an effect in doubt happened'), ('deny_jobexecution', 'Can settle that an effect in doubt did not happen')],
+                'default_permissions': ('view',),
+                'indexes': [models.Index(fields=['-status', 'lease_expires_at', '-created_at'], name='jobqueue_execution_list')],
+                'constraints': [models.CheckConstraint(condition=models.Q(models.Q(('status', 'processing'), _negated=True), ('lease_expires_at__isnull', False), _connector='OR'), name='jobqueue_execution_processing_has_lease'), models.CheckConstraint(condition=models.Q(models.Q(('status', 'completed'), _negated=True), ('completed_at__isnull', False), _connector='OR'), name='jobqueue_execution_completed_has_time')],
+            },
+        ),
     ]
