@@ -52,6 +52,30 @@ def _names(value: Any) -> str | None:
     return None if all(isinstance(name, str) and name for name in value) else "must hold only job types"
 
 
+def _integer_or_none(low: int, high: int) -> Check:
+    def check(value: Any) -> str | None:
+        wrong = value is not None and _integer(low, high)(value)
+        return f"must be None or an integer from {low} to {high}" if wrong else None
+
+    return check
+
+
+def _depth(value: Any) -> str | None:
+    depths = value if isinstance(value, dict) else {"any": value}
+    named = all(isinstance(queue, str) and queue for queue in depths)
+    if value is None or (named and not any(map(_integer(1, 10_000_000), depths.values()))):
+        return None
+    return "must be None, an integer from 1 to 10000000, or a dict of queue names to such integers"
+
+
+def _fields(value: Any) -> str | None:
+    if value is None:
+        return None
+    if not isinstance(value, dict) or any(not isinstance(t, str) or _names(n) for t, n in value.items()):
+        return "must be None or a dict of job types to lists of names"
+    return None
+
+
 def _backoff(value: Any) -> str | None:
     sentence = "must be None, a callable or the dotted path of one"
     try:
@@ -116,6 +140,11 @@ class Settings:
         "The queues that this project's workers serve, as shell-style patterns (`mail-*`): a check warns of a "
         "queue in `TASKS` that none matches. `None` says that every queue is served.",
     )
+    PREPARED_STATEMENTS: bool = _option(
+        True,
+        _boolean,
+        "Let workers prepare their two hot statements on PostgreSQL. Switch it off behind a pooler that cannot.",
+    )
     IDEMPOTENCY_MISMATCH: str = _option(
         "return",
         _one_of("return", "reject"),
@@ -129,6 +158,37 @@ class Settings:
     )
     REQUIRE_FENCING_TOKEN: bool = _option(
         False, _boolean, "Refuse HTTP acknowledgements that carry no `fencing_token`."
+    )
+    MAX_QUEUE_DEPTH: Any = _option(
+        None,
+        _depth,
+        "Waiting jobs (pending or scheduled) of a queue from which on HTTP enqueues get 429: one number for every "
+        "queue, or numbers by queue. `None` sets no bound.",
+    )
+    SENSITIVE_FIELDS: Any = _option(
+        None,
+        _fields,
+        "Names of entries that are masked in the API, the admin and errors, by job type, in addition to what "
+        "handlers name as `sensitive`.",
+    )
+    API_MAX_RETRIES: int = _option(
+        1000, _integer(0, 1000), "Highest `max_retries` that an HTTP caller may ask for."
+    )
+    API_MAX_RUN_AT_DAYS: Any = _option(
+        None,
+        _integer_or_none(1, 84_000),
+        "How many days ahead an HTTP caller's `run_at` may be. `None`: up to the year 2199.",
+    )
+    API_MAX_CLAIMS: int = _option(
+        100, _integer(1, 1000), "Most jobs that one call of `claim-batch` may ask for."
+    )
+    API_MAX_COMPLETIONS: int = _option(
+        500, _integer(1, 5000), "Most items that one call of `complete-batch` may have."
+    )
+    API_MAX_WAITING: int = _option(
+        100,
+        _integer(0, 10_000),
+        "Most claims that wait for a job at the same time in one process (ASGI); others get their answer at once.",
     )
     MAX_PAYLOAD_BYTES: int = _option(
         65536, _integer(2, 16 * 1024 * 1024), "Largest payload, as compact UTF-8 JSON."

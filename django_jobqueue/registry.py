@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any
@@ -29,6 +29,7 @@ class Handler:
     backoff: Backoff | None = None
     timeout: float | None = None
     is_async: bool = False
+    sensitive: frozenset[str] = frozenset()
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         return self.function(*args, **kwargs)
@@ -89,18 +90,22 @@ def job_handler(
     max_retries: int | None = None,
     backoff: Backoff | str | None = None,
     timeout: float | timedelta | None = None,
+    sensitive: Collection[str] = (),
 ) -> Callable[[Callable[..., Any]], Handler]:
     """Register a function, plain or ``async``, as the handler of the jobs of ``type``.
 
     The function is called with a ``RunningJob`` and the payload's entries as keyword arguments. A module
-    named ``jobs`` in any installed app is imported at start, so handlers written there are found. Raises
-    ``ValueError`` when another function already handles the type.
+    named ``jobs`` in any installed app is imported at start, so handlers written there are found.
+    ``sensitive`` names entries of the payload that only workers see: the API, the admin and the errors that
+    they show have them masked. Raises ``ValueError`` when another function already handles the type.
     """
     if not isinstance(type, str) or not type.strip() or len(type) > 200:
         raise ValueError(f"type: {type!r} is not a text of 1 to 200 characters.")
     seconds = timeout.total_seconds() if isinstance(timeout, timedelta) else timeout
     if seconds is not None and not seconds > 0:
         raise ValueError(f"timeout: {timeout!r} is not a positive time.")
+    if isinstance(sensitive, str) or not all(isinstance(name, str) and name for name in sensitive):
+        raise ValueError(f"sensitive: {sensitive!r} is not a list of names.")
 
     def register(function: Callable[..., Any]) -> Handler:
         handler = Handler(
@@ -112,6 +117,7 @@ def job_handler(
             backoff=backoffs.resolve(backoff),
             timeout=seconds,
             is_async=inspect.iscoroutinefunction(function),
+            sensitive=frozenset(sensitive),
         )
         known = _handlers.get(type)
         if known is not None and _origin(known.function) != _origin(function):
@@ -132,6 +138,11 @@ def _origin(function: Callable[..., Any]) -> tuple[str, str]:
 def get(type: str) -> Handler | None:
     """The handler of ``type``, or ``None``."""
     return _handlers.get(type)
+
+
+def handlers() -> list[Handler]:
+    """All handlers of this process."""
+    return list(_handlers.values())
 
 
 def types() -> list[str]:

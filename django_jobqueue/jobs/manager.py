@@ -13,6 +13,7 @@ from django_jobqueue.jobs.pending.cancel import cancel
 from django_jobqueue.jobs.pending.claim import claim, claim_many
 from django_jobqueue.jobs.queryset import JobQuerySet
 from django_jobqueue.jobs.running.complete import complete, complete_many
+from django_jobqueue.jobs.running.exchange import exchange
 from django_jobqueue.jobs.running.fail import fail
 from django_jobqueue.jobs.running.heartbeat import heartbeat, renew_many
 from django_jobqueue.jobs.running.reap import list_stale, reap
@@ -42,6 +43,8 @@ class JobManager(models.Manager["Job"]):
     # running -> completed
     complete = complete
     complete_many = complete_many
+    # running -> completed and pending -> running at once
+    exchange = exchange
     # running -> pending | scheduled | failed | cancelled: the one place of the retry decision, its callers
     retry_or_fail = retry_or_fail
     fail = fail

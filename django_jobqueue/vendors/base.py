@@ -11,9 +11,9 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
-from django.db import DatabaseError
+from django.db import DatabaseError, transaction
 from django.db.backends.base.base import BaseDatabaseWrapper
 
 Row = tuple[Any, ...]
@@ -70,8 +70,7 @@ class Claim:
     lease_seconds: float
 
 
-@dataclass(frozen=True, slots=True)
-class HeldClaim:
+class HeldClaim(NamedTuple):
     """A claim that somebody holds, and the JSON text that goes with it, if any."""
 
     id: int
@@ -120,11 +119,11 @@ class Vendor(ABC):
         choice_params: Sequence[Any],
         assignments: str,
         params: Sequence[Any],
-        returning: bool,
+        returning: Sequence[str],
     ) -> list[Row]:
         """Lock the rows that ``choice`` (WHERE to LIMIT) selects, skipping what others hold, and update them.
 
-        Returns the rows (all of ``table.columns`` with ``returning``, else just the id) in no order.
+        Returns the columns ``returning`` of these rows, in no order.
         """
 
     @abstractmethod
@@ -167,23 +166,47 @@ class Vendor(ABC):
         *,
         queue: str,
         limit: int,
+        columns: Sequence[str],
         types: Sequence[str] | None = None,
     ) -> list[Row]:
         """Take up to ``limit`` pending rows from the head of one queue."""
-        only = f"AND type IN ({', '.join(['%s'] * len(types))}) " if types is not None else ""
         return self.update_chosen(
             connection,
             table,
-            index=table.claim_index,
-            choice=f"status = 'pending' AND queue = %s {only}ORDER BY priority DESC, id LIMIT %s",
-            choice_params=[queue, *(types or ()), limit],
-            assignments=(
+            **self._claim(table, claim, queue=queue, limit=limit, types=types),
+            returning=columns,
+        )
+
+    def _claim(
+        self, table: Table, claim: Claim, *, queue: str, limit: int, types: Sequence[str] | None = None
+    ) -> dict[str, Any]:
+        only = f"AND type IN ({', '.join(['%s'] * len(types))}) " if types is not None else ""
+        return {
+            "index": table.claim_index,
+            "choice": f"status = 'pending' AND queue = %s {only}ORDER BY priority DESC, id LIMIT %s",
+            "choice_params": [queue, *(types or ()), limit],
+            "assignments": (
                 "status = 'running', worker_id = %s, claimed_by = %s, fencing_token = fencing_token + 1, "
                 f"claimed_at = {self.now}, updated_at = {self.now}, lease_expires_at = {self.now_plus}"
             ),
-            params=[claim.worker_id, claim.claimed_by, claim.lease_seconds],
-            returning=True,
-        )
+            "params": [claim.worker_id, claim.claimed_by, claim.lease_seconds],
+        }
+
+    def exchange(
+        self,
+        connection: BaseDatabaseWrapper,
+        table: Table,
+        done: Sequence[HeldClaim],
+        claim: Claim,
+        *,
+        queue: str,
+        limit: int,
+        columns: Sequence[str],
+    ) -> tuple[dict[int, bool], list[Row]]:
+        """``complete`` what is done and ``claim`` from one queue, in one transaction."""
+        with transaction.atomic(using=connection.alias):
+            completed = self.complete(connection, table, done) if done else {}
+            return completed, self.claim(connection, table, claim, queue=queue, limit=limit, columns=columns)
 
     def promote(self, connection: BaseDatabaseWrapper, table: Table, *, limit: int) -> int:
         """Move up to ``limit`` due scheduled rows to pending, the longest due first; returns how many."""
@@ -196,7 +219,7 @@ class Vendor(ABC):
                 choice_params=[limit],
                 assignments=f"status = 'pending', updated_at = {self.now}",
                 params=[],
-                returning=False,
+                returning=["id"],
             )
         )
 
@@ -236,19 +259,25 @@ class Vendor(ABC):
             peeked += self._rows(connection, " UNION ALL ".join([one] * len(some)), params)
         return peeked
 
+    def count_waiting(self, connection: BaseDatabaseWrapper, table: Table, *, queue: str, limit: int) -> int:
+        """How many rows of ``queue`` are pending or scheduled; of each kind no more than ``limit`` are counted."""
+        waiting = "SELECT count(*) FROM (SELECT 1 FROM {} WHERE status = '{}' AND queue = %s LIMIT %s) {}"
+        name = self.quote(connection, table)
+        counts = [waiting.format(name, status, status) for status in ("pending", "scheduled")]
+        rows = self._rows(connection, f"SELECT ({counts[0]}) + ({counts[1]})", [queue, limit] * 2)
+        return int(rows[0][0])
+
     def complete(
         self, connection: BaseDatabaseWrapper, table: Table, claims: Sequence[HeldClaim]
     ) -> dict[int, bool]:
         """Running -> completed for every current claim; ``value`` is the result. See ``update_claims``."""
-        return self.update_claims(
-            connection,
-            table,
-            claims,
-            assignments=(
-                "status = 'completed', result = {value}, lease_expires_at = NULL, "
-                f"finished_at = {self.now}, updated_at = {self.now}"
-            ),
-            params=[],
+        return self.update_claims(connection, table, claims, assignments=self._completion, params=[])
+
+    @property
+    def _completion(self) -> str:
+        return (
+            "status = 'completed', result = {value}, lease_expires_at = NULL, "
+            f"finished_at = {self.now}, updated_at = {self.now}"
         )
 
     def renew(
@@ -329,5 +358,4 @@ class Vendor(ABC):
     def _rows(self, connection: BaseDatabaseWrapper, sql: str, params: Sequence[Any]) -> list[Any]:
         with connection.cursor() as cursor:
             cursor.execute(sql, params)
-            rows: list[Any] = cursor.fetchall()
-        return rows
+            return list(cursor.fetchall())

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 from typing import Any
 
 from django.db import DatabaseError, IntegrityError, transaction
 from django.db.backends.base.base import BaseDatabaseWrapper
 
-from django_jobqueue.vendors.base import HeldClaim, NewRow, Row, Table, Vendor
+from django_jobqueue.vendors.base import Claim, HeldClaim, NewRow, Row, Table, Vendor
 
 _DUPLICATE = 1062
-_LOOKS = 6
 _TRANSIENT = {1205, 1213, 1020}  # lock wait, deadlock, changed since last read (MariaDB's snapshot check)
 
 
@@ -71,6 +69,47 @@ class MySQL(Vendor):
             return {"type": "longtext", "check": None, "collation": "utf8mb4_bin"}
         return {}
 
+    def claim(
+        self,
+        connection: BaseDatabaseWrapper,
+        table: Table,
+        claim: Claim,
+        *,
+        queue: str,
+        limit: int,
+        columns: Sequence[str],
+        types: Sequence[str] | None = None,
+    ) -> list[Row]:
+        if types is None:
+            return super().claim(connection, table, claim, queue=queue, limit=limit, columns=columns)
+        # InnoDB locks a row before it looks at what the index does not tell, and keeps that lock, so that other
+        # claimers would skip all rows of other types. Hence rows are found without locks and locked one by one.
+        wanted = self._claim(table, claim, queue=queue, limit=limit, types=types)
+        choice, choice_params, index = wanted.pop("choice"), wanted.pop("choice_params"), wanted.pop("index")
+        name = self.quote(connection, table)
+        passed_over = [0]
+        with transaction.atomic(using=connection.alias):
+            while found := self._rows(
+                connection,
+                f"SELECT id FROM {name} FORCE INDEX ({index}) "
+                f"WHERE id NOT IN ({_marks(passed_over)}) AND {choice}",
+                [*passed_over, *choice_params],
+            ):
+                ids = [id for (id,) in found]
+                rows = self.update_chosen(
+                    connection,
+                    table,
+                    index="PRIMARY",
+                    choice=f"id IN ({_marks(ids)}) AND status = 'pending'",
+                    choice_params=ids,
+                    **wanted,
+                    returning=columns,
+                )
+                if rows:
+                    return rows
+                passed_over += ids
+        return []
+
     def update_chosen(
         self,
         connection: BaseDatabaseWrapper,
@@ -81,12 +120,14 @@ class MySQL(Vendor):
         choice_params: Sequence[Any],
         assignments: str,
         params: Sequence[Any],
-        returning: bool,
+        returning: Sequence[str],
     ) -> list[Row]:
         name = self.quote(connection, table)
         with transaction.atomic(using=connection.alias):
-            chosen = self._choose(
-                connection, f"SELECT id FROM {name} FORCE INDEX ({index}) WHERE {choice}", choice_params
+            chosen = self._rows(
+                connection,
+                f"SELECT id FROM {name} FORCE INDEX ({index}) WHERE {choice} FOR UPDATE SKIP LOCKED",
+                choice_params,
             )
             if not chosen:
                 return []
@@ -95,21 +136,11 @@ class MySQL(Vendor):
                 cursor.execute(
                     f"UPDATE {name} SET {assignments} WHERE id IN ({_marks(ids)})", [*params, *ids]
                 )
-            if not returning:
+            if list(returning) == ["id"]:
                 return chosen
             return self._rows(
-                connection, f"SELECT {', '.join(table.columns)} FROM {name} WHERE id IN ({_marks(ids)})", ids
+                connection, f"SELECT {', '.join(returning)} FROM {name} WHERE id IN ({_marks(ids)})", ids
             )
-
-    def _choose(self, connection: BaseDatabaseWrapper, choice: str, params: Sequence[Any]) -> list[Row]:
-        # InnoDB locks a row before it looks whether the row matches, so a row that another transaction merely
-        # looks at is skipped too. Nothing is "empty" before a look without locks has found nothing.
-        for look in range(_LOOKS):
-            chosen = self._rows(connection, f"{choice} FOR UPDATE SKIP LOCKED", params)
-            if chosen or not self._rows(connection, choice, params):
-                break
-            time.sleep(0.001 * 2**look)
-        return chosen
 
     def update_claims(
         self,

@@ -8,8 +8,15 @@ from typing import Any
 from django.db import DatabaseError, InterfaceError
 from django.db.backends.base.base import BaseDatabaseWrapper
 
-from django_jobqueue.vendors.base import HeldClaim, Row, Table, Vendor
+from django_jobqueue.conf import settings
+from django_jobqueue.vendors.base import Claim, HeldClaim, Row, Table, Vendor
 
+try:
+    from psycopg import Cursor
+except ImportError:  # without the driver there is no connection that could get here
+    Cursor = None
+
+_NEVER_BY_ITSELF = 1_000_000_000  # statements are prepared where that is asked for, and only there
 _TRANSIENT = {"40001", "40P01", "55P03"}  # serialization failure, deadlock, lock not available
 
 
@@ -46,7 +53,7 @@ class PostgreSQL(Vendor):
         return connection.connection.info.transaction_status.name in ("ACTIVE", "INTRANS", "INERROR")
 
     def exact_collation(self, connection: BaseDatabaseWrapper) -> str | None:
-        return None
+        return "C"  # a database's own collation may be a language's, which orders and pads by other rules
 
     def update_chosen(
         self,
@@ -58,17 +65,29 @@ class PostgreSQL(Vendor):
         choice_params: Sequence[Any],
         assignments: str,
         params: Sequence[Any],
-        returning: bool,
+        returning: Sequence[str],
     ) -> list[Row]:
+        sql, values = self._chosen(connection, table, choice, choice_params, assignments, params, returning)
+        return self._rows(connection, sql, values)
+
+    def _chosen(
+        self,
+        connection: BaseDatabaseWrapper,
+        table: Table,
+        choice: str,
+        choice_params: Sequence[Any],
+        assignments: str,
+        params: Sequence[Any],
+        returning: Sequence[str],
+    ) -> tuple[str, list[Any]]:
         # = ANY(ARRAY(...)), not IN (...): a sub-select that the planner runs again takes too many rows.
         name = self.quote(connection, table)
-        return self._rows(
-            connection,
+        sql = (
             f"UPDATE {name} SET {assignments} WHERE id = ANY(ARRAY("
             f"SELECT id FROM {name} WHERE {choice} FOR NO KEY UPDATE SKIP LOCKED)) "
-            f"RETURNING {', '.join(table.columns) if returning else 'id'}",
-            [*params, *choice_params],
+            f"RETURNING {', '.join(returning)}"
         )
+        return sql, [*params, *choice_params]
 
     def update_claims(
         self,
@@ -79,20 +98,64 @@ class PostgreSQL(Vendor):
         assignments: str,
         params: Sequence[Any],
     ) -> dict[int, bool]:
+        sql, values = self._claims(connection, table, claims, assignments, params)
+        return dict(self._rows(connection, sql, values))
+
+    def _claims(
+        self,
+        connection: BaseDatabaseWrapper,
+        table: Table,
+        claims: Sequence[HeldClaim],
+        assignments: str,
+        params: Sequence[Any],
+    ) -> tuple[str, list[Any]]:
         # The status is compared as an expression: matching it to the partial index of running rows would make
         # the planner, which believes that few rows run, visit each of them for each claim.
         name = self.quote(connection, table)
-        updated = self._rows(
-            connection,
-            f"UPDATE {name} AS job SET {assignments.format(value='held.value::jsonb')} "
-            "FROM unnest(%s::bigint[], %s::bigint[], %s::text[]) AS held (id, fencing_token, value) "
+        arrays = [
+            "{" + ",".join([str(claim.id) for claim in claims]) + "}",
+            "{" + ",".join([str(claim.fencing_token) for claim in claims]) + "}",
+        ]
+        held, value = "unnest(%s::bigint[], %s::bigint[]) AS held (id, fencing_token)", "NULL"
+        if any(claim.value is not None for claim in claims):
+            held = "unnest(%s::bigint[], %s::bigint[], %s::text[]) AS held (id, fencing_token, value)"
+            value = "held.value::jsonb"
+            arrays.append([claim.value for claim in claims])
+        sql = (
+            f"UPDATE {name} AS job SET {assignments.format(value=value)} FROM {held} "
             "WHERE job.id = held.id AND job.fencing_token = held.fencing_token "
-            "AND job.status || '' = 'running' RETURNING job.id, job.cancel_requested_at IS NOT NULL",
-            [
-                *params,
-                [claim.id for claim in claims],
-                [claim.fencing_token for claim in claims],
-                [claim.value for claim in claims],
-            ],
+            "AND job.status || '' = 'running' RETURNING job.id, job.cancel_requested_at IS NOT NULL"
         )
-        return dict(updated)
+        return sql, [*params, *arrays]
+
+    def exchange(
+        self,
+        connection: BaseDatabaseWrapper,
+        table: Table,
+        done: Sequence[HeldClaim],
+        claim: Claim,
+        *,
+        queue: str,
+        limit: int,
+        columns: Sequence[str],
+    ) -> tuple[dict[int, bool], list[Row]]:
+        # Both statements go in one round trip and, since a pipeline is one transaction, one commit. They are
+        # prepared on the server, past Django's cursor, which binds on the client and has each planned anew.
+        if connection.in_atomic_block:
+            return super().exchange(connection, table, done, claim, queue=queue, limit=limit, columns=columns)
+        connection.ensure_connection()
+        driver = connection.connection
+        if driver.prepare_threshold is None:
+            driver.prepare_threshold = _NEVER_BY_ITSELF
+        prepare = settings().PREPARED_STATEMENTS
+        wanted = self._claim(table, claim, queue=queue, limit=limit)
+        wanted.pop("index")
+        with connection.wrap_database_errors, driver.pipeline():
+            completed, claimed = Cursor(driver), Cursor(driver)
+            if done:
+                completed.execute(
+                    *self._claims(connection, table, done, self._completion, []), prepare=prepare
+                )
+            claimed.execute(*self._chosen(connection, table, **wanted, returning=columns), prepare=prepare)
+            rows = claimed.fetchall()
+            return dict(completed.fetchall()) if done else {}, rows

@@ -15,8 +15,8 @@ _TRANSIENT = {5, 6}  # SQLITE_BUSY, SQLITE_LOCKED
 
 
 class SQLite(Vendor):
-    now = "strftime('%%Y-%%m-%%d %%H:%%M:%%f', 'now')"
-    now_plus = "strftime('%%Y-%%m-%%d %%H:%%M:%%f', 'now', %s || ' seconds')"
+    now = "strftime('%%Y-%%m-%%d %%H:%%M:%%f000', 'now')"
+    now_plus = "strftime('%%Y-%%m-%%d %%H:%%M:%%f000', 'now', %s || ' seconds')"
 
     def problems(self, connection: Any) -> list[tuple[str, str]]:
         found = []
@@ -68,7 +68,7 @@ class SQLite(Vendor):
         choice_params: Sequence[Any],
         assignments: str,
         params: Sequence[Any],
-        returning: bool,
+        returning: Sequence[str],
     ) -> list[Row]:
         name = self.quote(connection, table)
         chosen = f"SELECT id FROM {name} WHERE {choice}"
@@ -77,8 +77,7 @@ class SQLite(Vendor):
             return []
         return self._rows(
             connection,
-            f"UPDATE {name} SET {assignments} WHERE id IN ({chosen}) "
-            f"RETURNING {', '.join(table.columns) if returning else 'id'}",
+            f"UPDATE {name} SET {assignments} WHERE id IN ({chosen}) RETURNING {', '.join(returning)}",
             [*params, *choice_params],
         )
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import logging
+import time
 from collections import Counter, deque
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import TYPE_CHECKING
 
 from django.db import DataError, IntegrityError
@@ -13,6 +14,7 @@ from django_jobqueue import signals
 from django_jobqueue.exceptions import JobNotFound, TransitionRefused
 from django_jobqueue.jobs.model import Job
 from django_jobqueue.jobs.retry_policy import Failure
+from django_jobqueue.vendors import HeldClaim
 from django_jobqueue.workers.job import RunningJob
 from django_jobqueue.workers.outcome import Completed, Failed, Outcome, Released
 
@@ -22,71 +24,104 @@ if TYPE_CHECKING:
 logger = logging.getLogger("django_jobqueue.worker")
 
 BATCH = 500
+DELAY = 0.005  # seconds that an outcome waits for company, at most
 
-Owed = tuple[RunningJob, Outcome]
+Done = tuple[RunningJob, Completed]
 
 
 class Acks:
-    """Outcomes from the threads, written in batches by the worker's own thread, each under its fence."""
+    """Outcomes from the threads, written by the worker's own thread, each under its fence.
+
+    Completions go in batches (``completions``, ``settle``), everything else one by one (``flush_others``).
+    ``settled`` is called with each job whose end the database took or refused; until then it is owed.
+    """
 
     def __init__(self, manager: JobManager, settled: Callable[[RunningJob], None]) -> None:
         self._manager = manager
         self._settled = settled
-        self._owed: deque[Owed] = deque()
+        self._completions: deque[Done] = deque()
+        self._others: deque[tuple[RunningJob, Failed | Released]] = deque()
+        self._oldest = 0.0
         self.counts: Counter[str] = Counter()
 
     def __len__(self) -> int:
-        return len(self._owed)
+        return len(self._completions) + len(self._others)
 
-    def add(self, job: RunningJob, outcome: Outcome) -> None:
-        """Owe the database an outcome. Any thread may call this."""
-        self._owed.append((job, outcome))
+    def add(self, job: RunningJob, outcome: Outcome) -> bool:
+        """Owe the database an outcome; whether nothing was owed before. Any thread may call this."""
+        first = not self._completions and not self._others
+        if first:
+            self._oldest = time.monotonic()
+        if isinstance(outcome, Completed):
+            self._completions.append((job, outcome))
+        else:
+            self._others.append((job, outcome))
+        return first
+
+    def due(self) -> float:
+        """When the outcomes have to be written, on the monotonic clock; infinity when none is owed."""
+        if not self._completions and not self._others:
+            return float("inf")
+        return self._oldest if len(self._completions) >= BATCH else self._oldest + DELAY
+
+    def completions(self) -> list[Done]:
+        """The completions to write next. They stay owed until ``settle``."""
+        return [self._completions[index] for index in range(min(BATCH, len(self._completions)))]
+
+    def settle(self, batch: list[Done], taken: Collection[int]) -> None:
+        """The database answered: it took the completions in ``taken``, the others of ``batch`` it refused."""
+        self._oldest = time.monotonic()
+        for job, _ in batch:
+            self._completions.popleft()
+            self._settled(job)
+        if len(taken) < len(batch):
+            taken = {*taken, *self._already_completed(batch, taken)}
+        elif not signals.job_finished.receivers:
+            self.counts["completed"] += len(batch)
+            return
+        for job, outcome in batch:
+            self._tell(job, outcome, "completed" if job.id in taken else "lost")
 
     def flush(self) -> None:
-        """Write what is owed; ``settled`` is called with each job whose end the database took or refused.
+        """Write all that is owed."""
+        self.flush_others()
+        while batch := self.completions():
+            try:
+                self.settle(batch, self._manager.complete_many(claims(batch)))
+            except (DataError, IntegrityError):
+                self.flush_carefully(batch)
 
-        When the database fails, its error comes through, and everything that it did not answer is still owed.
-        """
-        while self._owed:
-            batch = [self._owed[index] for index in range(min(BATCH, len(self._owed)))]
-            for job, outcome, label in self._write(batch):
-                self._owed.popleft()
-                self._settled(job)
-                self._tell(job, outcome, label)
+    def flush_others(self) -> None:
+        """Write what is no completion."""
+        while self._others:
+            job, outcome = self._others[0]
+            label = self._write(job, outcome)
+            self._others.popleft()
+            self._settled(job)
+            self._tell(job, outcome, label)
 
-    def _write(self, batch: list[Owed]) -> list[tuple[RunningJob, Outcome, str]]:
-        """Write the leading run of completions at once, or else the first outcome alone."""
-        run: list[tuple[RunningJob, Completed]] = []
+    def flush_carefully(self, batch: list[Done]) -> None:
+        """Write a batch one by one because the database cannot hold one of its results; that job fails."""
         for job, outcome in batch:
-            if not isinstance(outcome, Completed):
-                break
-            run.append((job, outcome))
-        if not run:
-            job, outcome = batch[0]
-            return [(job, outcome, self._write_one(job, outcome))]
-        try:
-            taken = self._manager.complete_many(
-                [(job.id, job.fencing_token, outcome.result) for job, outcome in run]
-            )
-        except (DataError, IntegrityError) as error:
-            if len(run) > 1:  # find the one that the database cannot hold
-                return self._write(batch[: len(run) // 2])
-            logger.error("The result of job %s cannot be stored: %s", run[0][0].id, type(error).__name__)
-            job, outcome = run[0]
-            refused = Failed(
-                Failure(error="The handler succeeded, but the database refused its result.", retryable=False)
-            )
-            return [(job, refused, self._write_one(job, refused))]
-        refused_ids = [job.id for job, _ in run if job.id not in taken]
-        if refused_ids:  # an answer that got lost, perhaps: then they are completed, under the same fence
-            already = self._manager.using(self._manager.write_alias).filter(
-                pk__in=refused_ids, status="completed"
-            )
-            tokens = dict(already.values_list("pk", "fencing_token"))
-            taken |= {job.id for job, _ in run if tokens.get(job.id) == job.fencing_token}
-        return [(job, outcome, "completed" if job.id in taken else "lost") for job, outcome in run]
+            try:
+                taken = self._manager.complete_many(claims([(job, outcome)]))
+            except (DataError, IntegrityError) as error:
+                logger.error("The result of job %s cannot be stored: %s", job.id, type(error).__name__)
+                self._completions.popleft()
+                self.add(
+                    job, Failed(Failure(error="The database refused the handler's result.", retryable=False))
+                )
+                self.flush_others()
+            else:
+                self.settle([(job, outcome)], taken)
 
-    def _write_one(self, job: RunningJob, outcome: Outcome) -> str:
+    def _already_completed(self, batch: list[Done], taken: Collection[int]) -> set[int]:
+        """Those that an earlier write completed whose answer got lost: completed, under the same fence."""
+        asked = {job.id: job.fencing_token for job, _ in batch if job.id not in taken}
+        rows = self._manager.using(self._manager.write_alias).filter(pk__in=asked, status="completed")
+        return {pk for pk, token in rows.values_list("pk", "fencing_token") if asked[pk] == token}
+
+    def _write(self, job: RunningJob, outcome: Failed | Released) -> str:
         token = job.fencing_token
         try:
             if isinstance(outcome, Released):
@@ -94,7 +129,6 @@ class Acks:
                     job.id, fencing_token=token, delay=outcome.delay, reason=outcome.reason
                 )
                 return "cancelled" if after.status == "cancelled" else "released"
-            assert isinstance(outcome, Failed)
             after = self._manager.retry_or_fail(job.id, outcome.failure, fencing_token=token)
             return after.status if after.status in ("failed", "cancelled") else "retried"
         except (TransitionRefused, JobNotFound):
@@ -114,3 +148,8 @@ class Acks:
         elif isinstance(outcome, Released):
             logger.info("Job %s (%s) was given back", job.id, job.type)
         signals.send(signals.job_finished, Job, job=job, outcome=label)
+
+
+def claims(batch: list[Done]) -> list[HeldClaim]:
+    """A batch as the claims that it completes."""
+    return [HeldClaim(job.id, job.fencing_token, outcome.result) for job, outcome in batch]

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import threading
-from collections.abc import Callable, Coroutine
+from collections import deque
+from collections.abc import Callable, Coroutine, Iterable
 from concurrent.futures import Future, wait
 from typing import Any
 
@@ -23,16 +25,32 @@ Report = Callable[[RunningJob, Outcome], None]
 class AsyncPool:
     """An event loop in a thread of its own. Starts with the first job, so it costs nothing without one."""
 
-    def __init__(self, report: Report) -> None:
+    def __init__(self, size: int, report: Report) -> None:
         self._report = report
+        self._todo: deque[RunningJob] = deque()
+        self.size = size
         self._loop: asyncio.AbstractEventLoop | None = None
         self._tasks: dict[asyncio.Task[None], RunningJob] = {}
         self._interrupted: set[int] = set()
         self._uses_database = False
 
-    def submit(self, job: RunningJob) -> None:
-        """Run ``job`` now."""
-        self._call(self._start, job)
+    @property
+    def waiting(self) -> int:
+        """How many jobs wait for a place."""
+        return len(self._todo)
+
+    def submit(self, jobs: Iterable[RunningJob]) -> None:
+        """Run ``jobs`` as places get free."""
+        self._todo.extend(jobs)
+        self._call(self._fill)
+
+    def take_back(self) -> list[RunningJob]:
+        """The jobs that have not started."""
+        waiting: list[RunningJob] = []
+        with contextlib.suppress(IndexError):
+            while True:
+                waiting.append(self._todo.popleft())
+        return waiting
 
     def interrupt_all(self) -> None:
         """Cancel all handlers."""
@@ -57,6 +75,8 @@ class AsyncPool:
     def _call(self, function: Callable[..., object], *args: Any) -> None:
         if self._loop is None:
             self._loop = asyncio.new_event_loop()
+            if hasattr(asyncio, "eager_task_factory"):  # a handler that never waits needs no turn of the loop
+                self._loop.set_task_factory(asyncio.eager_task_factory)
             self._thread = threading.Thread(target=self._run, name="jobqueue-async", daemon=True)
             self._thread.start()
         self._loop.call_soon_threadsafe(function, *args)
@@ -80,14 +100,22 @@ class AsyncPool:
         if not name.startswith("jobqueue-") and threading.current_thread() is not threading.main_thread():
             self._uses_database = True
 
-    def _start(self, job: RunningJob) -> None:
+    def _fill(self) -> None:
         assert self._loop is not None
-        task = self._loop.create_task(self._execute(job))
-        self._tasks[task] = job
-        task.add_done_callback(self._done)
+        while len(self._tasks) < self.size:
+            try:
+                job = self._todo.popleft()
+            except IndexError:
+                return
+            task = self._loop.create_task(self._execute(job))
+            if not task.done():  # a task that starts eagerly may be over
+                self._tasks[task] = job
+                task.add_done_callback(self._done)
 
     def _done(self, task: asyncio.Task[None]) -> None:
         self._tasks.pop(task, None)
+        if self._todo:
+            self._fill()
 
     def _cancel_all(self) -> None:
         for task, job in list(self._tasks.items()):
@@ -106,13 +134,19 @@ class AsyncPool:
         self._report(job, outcome)
 
     async def _handle(self, handler: Handler, job: RunningJob) -> Any:
+        if handler.timeout is None:
+            return await self._uninterrupted(handler, job)
         try:
             async with asyncio.timeout(handler.timeout) as limit:
-                return await handler.function(job, **job.payload)
+                return await self._uninterrupted(handler, job)
         except TimeoutError:
             if limit.expired():
                 raise JobTimedOut(f"ran for more than {handler.timeout:g} s") from None
             raise
+
+    async def _uninterrupted(self, handler: Handler, job: RunningJob) -> Any:
+        try:
+            return await handler.function(job, **job.payload)
         except asyncio.CancelledError:
             if job.id in self._interrupted:
                 self._interrupted.discard(job.id)

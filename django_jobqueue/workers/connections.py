@@ -8,12 +8,29 @@ import time
 
 from django.db import connections
 from django.db.backends.base.base import BaseDatabaseWrapper
+from django.db.backends.signals import connection_created
 
 from django_jobqueue.vendors import is_supported, vendor_for
 
 _TRUSTED_FOR = 1.0  # seconds after use during which a connection is taken for alive without asking it
 
-_last_used = threading.local()
+
+class _Thread(threading.local):
+    """What is known of the connections of one thread."""
+
+    used = False
+    last_used = 0.0
+
+
+_thread = _Thread()
+
+
+def _note_use(**_: object) -> None:
+    _thread.used = True
+
+
+# A handler that never opens a connection then costs no look at any.
+connection_created.connect(_note_use, dispatch_uid="django_jobqueue.connections")
 
 
 def prepare() -> None:
@@ -21,7 +38,9 @@ def prepare() -> None:
 
     They are otherwise kept from job to job, also with ``CONN_MAX_AGE = 0``, which is meant for requests.
     """
-    trusted = time.monotonic() - getattr(_last_used, "at", 0.0) < _TRUSTED_FOR
+    if not _thread.used:
+        return
+    trusted = time.monotonic() - _thread.last_used < _TRUSTED_FOR
     for connection in connections.all(initialized_only=True):
         if connection.connection is None:
             continue
@@ -37,6 +56,8 @@ def leave_clean() -> bool:
 
     An open transaction is rolled back, so what the handler wrote in it is gone.
     """
+    if not _thread.used:
+        return False
     was_open = False
     for connection in connections.all(initialized_only=True):
         try:
@@ -49,13 +70,13 @@ def leave_clean() -> bool:
         changed = opened and connection.autocommit != connection.settings_dict["AUTOCOMMIT"]
         if is_open or changed or connection.errors_occurred:
             _discard(connection)
-    _last_used.at = time.monotonic()
+    _thread.last_used = time.monotonic()
     return was_open
 
 
 def distrust() -> None:
     """Ask the connections of this thread whether they live before the next job uses them."""
-    _last_used.at = 0.0
+    _thread.last_used = 0.0
 
 
 def close() -> None:

@@ -27,6 +27,9 @@ class JobInterrupted(BaseException):
     """Raised inside a handler whose worker has to stop now."""
 
 
+_NO_RESULT = Completed()
+
+
 def unknown_type(job: RunningJob) -> Released:
     """Nobody here can run this: give it back for longer each time (1 s, doubled up to 5 min)."""
     delay = min(MAX_UNKNOWN_TYPE_DELAY, 2.0 ** min(job.fencing_token - 1, 10))
@@ -64,14 +67,15 @@ async def aexecute(job: RunningJob, call: Callable[[Handler, RunningJob], Any]) 
 
 
 def _run(call: Callable[[Handler, RunningJob], Any], handler: Handler, job: RunningJob) -> Any:
-    signals.send(signals.job_started, Job, job=job)
+    if signals.job_started.receivers:
+        signals.send(signals.job_started, Job, job=job)
     return call(handler, job)
 
 
 def completed(result: Any) -> Outcome:
     """Success with ``result``; one that cannot be stored fails the job for good, for its effects have happened."""
     if result is None:
-        return Completed()
+        return _NO_RESULT
     try:
         return Completed(dump_result(result))
     except InvalidJob as error:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from datetime import datetime
+import json
 from typing import TYPE_CHECKING, Any
 
 from asgiref.sync import sync_to_async
 
 from django_jobqueue.exceptions import ClaimLost
-from django_jobqueue.jobs.model import Job
+from django_jobqueue.vendors import Claim
 
 if TYPE_CHECKING:
     from django_jobqueue.jobs.manager import JobManager
@@ -19,41 +19,69 @@ class RunningJob:
 
     __slots__ = (
         "_cancel_requested",
+        "_claim",
         "_manager",
+        "_meta",
+        "_payload",
         "claim_lost",
-        "claimed_at",
         "fencing_token",
         "id",
         "idempotency_key",
         "max_retries",
-        "meta",
-        "payload",
         "priority",
         "queue",
         "retry_count",
         "type",
-        "worker_id",
     )
 
-    def __init__(self, manager: JobManager, job: Job) -> None:
+    id: int
+    type: str
+    queue: str
+    priority: int
+    retry_count: int
+    max_retries: int
+    fencing_token: int
+    idempotency_key: str | None
+    claim_lost: bool
+
+    def __init__(self, manager: JobManager, claim: Claim, row: tuple[Any, ...]) -> None:
+        """``row`` holds the columns that ``exchange`` returns, payload and meta as JSON text."""
+        self._claim = claim
         self._manager = manager
         self._cancel_requested = False
         self.claim_lost = False
-        self.id: int = job.id
-        self.type: str = job.type
-        self.payload: dict[str, Any] = job.payload
-        self.queue: str = job.queue
-        self.priority: int = job.priority
-        self.retry_count: int = job.retry_count
-        self.max_retries: int = job.max_retries
-        self.worker_id: str = job.worker_id
-        self.fencing_token: int = job.fencing_token
-        self.idempotency_key: str | None = job.idempotency_key
-        self.meta: dict[str, Any] = job.meta
-        self.claimed_at: datetime | None = job.claimed_at
+        (
+            self.id,
+            self.type,
+            self._payload,
+            self.queue,
+            self.priority,
+            self.retry_count,
+            self.max_retries,
+            self.fencing_token,
+            self.idempotency_key,
+            self._meta,
+        ) = row
 
     def __repr__(self) -> str:
         return f"<RunningJob {self.id} {self.type}>"
+
+    @property
+    def worker_id(self) -> str:
+        """The worker that holds the claim."""
+        return self._claim.worker_id
+
+    @property
+    def payload(self) -> dict[str, Any]:
+        """The payload, read anew at each access, so that nobody's change of it lasts."""
+        payload: dict[str, Any] = json.loads(self._payload)
+        return payload
+
+    @property
+    def meta(self) -> dict[str, Any]:
+        """The job's meta data, read anew at each access."""
+        meta: dict[str, Any] = json.loads(self._meta)
+        return meta
 
     @property
     def cancel_requested(self) -> bool:
@@ -71,7 +99,12 @@ class RunningJob:
         """
         if self.claim_lost:
             raise ClaimLost(self.id)
-        job = self._manager.heartbeat(self.id, fencing_token=self.fencing_token, progress=progress)
+        job = self._manager.heartbeat(
+            self.id,
+            fencing_token=self.fencing_token,
+            lease_seconds=self._claim.lease_seconds,
+            progress=progress,
+        )
         if job.cancel_requested_at is not None:
             self._cancel_requested = True
 

@@ -8,18 +8,23 @@ import secrets
 import socket
 import time
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from django.db import DataError, IntegrityError
 from django.db import Error as DatabaseFault
 from django.db import connections as django_connections
 
 from django_jobqueue import registry
-from django_jobqueue.workers.acks import Acks
+from django_jobqueue.jobs.pending.take import Wanted
+from django_jobqueue.jobs.running.exchange import COLUMNS
+from django_jobqueue.vendors import Claim
+from django_jobqueue.workers.acks import Acks, Done, claims
 from django_jobqueue.workers.async_pool import AsyncPool
 from django_jobqueue.workers.execute import unknown_type
 from django_jobqueue.workers.job import RunningJob
 from django_jobqueue.workers.leases import Leases
 from django_jobqueue.workers.outcome import Outcome, Released
+from django_jobqueue.workers.pace import MOST, Pace
 from django_jobqueue.workers.pool import ThreadPool
 from django_jobqueue.workers.shutdown import Shutdown
 from django_jobqueue.workers.upkeep import Upkeep
@@ -30,9 +35,13 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger("django_jobqueue.worker")
 
-_SHORTEST_POLL = 0.01
+QUEUE = COLUMNS.index("queue")
+
+_SHORTEST_POLL = 0.005
 _LONGEST_FAULT_PAUSE = 5.0
 _INTERRUPT_GRACE = 0.5
+_STALLED_AFTER = 1.0  # seconds without a finished job after which what waits in line is given back
+_QUEUE_TRUSTED_FOR = 0.25  # seconds for which a queue that gave all that was asked is taken for the only one
 
 
 def default_worker_id() -> str:
@@ -51,6 +60,8 @@ class WorkerOptions:
     queues: tuple[str, ...] | None = None
     exclude_queues: tuple[str, ...] = ()
     concurrency: int = 1
+    async_concurrency: int = 100
+    prefetch: int = MOST
     drain: bool = False
     max_jobs: int | None = None
 
@@ -61,14 +72,20 @@ class Worker:
     def __init__(self, manager: JobManager, options: WorkerOptions) -> None:
         self._manager = manager
         self._options = options
+        self._claim = Claim(
+            worker_id=options.worker_id, claimed_by="", lease_seconds=round(options.lease_seconds, 3)
+        )
         self._wakeup = Wakeup()
         self._leases = Leases(manager, options.lease_seconds)
         self._acks = Acks(manager, self._leases.drop)
         self._upkeep = Upkeep(manager)
-        self._threads = ThreadPool(options.concurrency, self._report)
-        self._async = AsyncPool(self._report)
+        self._threads = ThreadPool(options.concurrency, self._report, self._wakeup.ring)
+        self._async = AsyncPool(options.async_concurrency, self._report)
+        self._pace = Pace(options.prefetch)
         self._poll = Pause(_SHORTEST_POLL, options.poll_interval)
         self._poll_at = 0.0
+        self._only_queue: tuple[str, float] | None = None
+        self._progress_at = time.monotonic()
         self._fault = Pause(0.1, _LONGEST_FAULT_PAUSE)
         self._in_fault = False
         self._claimed = 0
@@ -101,27 +118,25 @@ class Worker:
         return self._options.max_jobs is not None and self._claimed >= self._options.max_jobs
 
     def _step(self) -> None:
-        """One round: write, renew, keep up, claim, wait."""
-        self._write_outcomes()
+        """One round: keep leases and queue in order, write outcomes, claim, wait."""
+        self._leases.renew()
+        self._acks.flush_others()
         if self._upkeep.next_due() <= time.monotonic() and self._upkeep.run():
             self._expect_work()
-        limit = self._free()
-        if limit and time.monotonic() >= self._poll_at:
-            claimed = self._claim(limit)
-            if claimed:
-                self._poll.reset()
-            if claimed < limit:
-                self._poll_at = time.monotonic() + self._poll.grow()
-            if not claimed and self._options.drain and not self._leases and not self._upkeep.promote():
-                self._drained = True
-                return
+        limit = self._room() if time.monotonic() >= self._poll_at else 0
+        if limit:
+            self._exchange(limit)
+        elif self._acks.due() <= time.monotonic():
+            self._write_completions()
+        if self._drained:
+            return
         self._threads.interrupt_late()
-        if not self._acks:
-            self._wakeup.wait(self._until_next())
+        self._give_back_stalled()
+        self._wakeup.wait(self._until_next())
 
     def _until_next(self) -> float:
-        due = min(self._leases.next_due(), self._upkeep.next_due())
-        if self._free():
+        due = min(self._leases.next_due(), self._upkeep.next_due(), self._acks.due())
+        if self._room():
             due = min(due, self._poll_at)
         wait = due - time.monotonic()
         return min(wait, 0.1) if self._leases else wait  # 0.1 s: how late a handler's timeout is noticed
@@ -130,53 +145,117 @@ class Worker:
         self._poll.reset()
         self._poll_at = 0.0
 
-    def _free(self) -> int:
-        free = self._options.concurrency - len(self._leases)
+    def _room(self) -> int:
+        """How many jobs to claim now: none while the line is long enough for the pace of the threads."""
+        prefetch = self._pace.prefetch
+        unfinished = len(self._leases) - len(self._acks)
+        waiting = self._threads.waiting + self._async.waiting
+        size = self._size()
+        if waiting and waiting > prefetch // 2:
+            return 0
+        room = size + prefetch - unfinished
         if self._options.max_jobs is not None:
-            free = min(free, self._options.max_jobs - self._claimed)
-        return max(0, free)
+            room = min(room, self._options.max_jobs - self._claimed)
+        return max(0, min(room, MOST))
 
-    def _claim(self, limit: int) -> int:
+    def _size(self) -> int:
+        """Jobs that can run at once; with handlers of both kinds the scarcer places count."""
+        kinds = {handler.is_async for handler in registry.handlers()}
+        if kinds == {True}:
+            return self._async.size
+        if kinds == {False, True}:
+            return min(self._threads.size, self._async.size)
+        return self._threads.size
+
+    def _exchange(self, limit: int) -> None:
+        """Write the completions and claim up to ``limit`` jobs, in one go where the database can."""
+        batch = self._acks.completions()
+        try:
+            taken, rows = self._manager.exchange(claims(batch), self._claim, self._wanted(limit))
+        except (DataError, IntegrityError):
+            if not batch:
+                raise
+            self._acks.flush_carefully(batch)
+            return
+        self._settle(batch, taken)
+        self._remember_queue(rows, limit)
+        if rows:
+            self._poll.reset()
+            self._hand_out([RunningJob(self._manager, self._claim, row) for row in rows])
+        if len(rows) < limit:
+            self._poll_at = time.monotonic() + self._poll.grow()
+        if not rows and self._options.drain and not self._leases and not self._upkeep.promote():
+            self._drained = True
+
+    def _wanted(self, limit: int) -> Wanted:
         options = self._options
-        claimed = self._manager.claim_many(
-            worker_id=options.worker_id,
-            limit=limit,
-            queues=options.queues,
-            exclude_queues=options.exclude_queues,
-            lease_seconds=options.lease_seconds,
-        )
-        jobs = [RunningJob(self._manager, job) for job in claimed]
+        if self._only_queue is not None and time.monotonic() < self._only_queue[1]:
+            return Wanted(limit, (self._only_queue[0],))
+        self._only_queue = None
+        return Wanted(limit, options.queues, options.exclude_queues)
+
+    def _remember_queue(self, rows: list[tuple[Any, ...]], limit: int) -> None:
+        """A queue that alone filled a whole claim will fill the next: no need to look into all others first."""
+        if len(rows) < limit:
+            self._only_queue = None
+        elif self._only_queue is None and len({row[QUEUE] for row in rows}) == 1:
+            self._only_queue = (rows[0][QUEUE], time.monotonic() + _QUEUE_TRUSTED_FOR)
+
+    def _hand_out(self, jobs: list[RunningJob]) -> None:
         self._claimed += len(jobs)
+        self._progress_at = time.monotonic()
         self._leases.hold(jobs)
+        sync, concurrent = [], []
         for job in jobs:
             handler = registry.get(job.type)
             if handler is None:
                 self._acks.add(job, unknown_type(job))
             elif handler.is_async:
-                self._async.submit(job)
+                concurrent.append(job)
             else:
-                self._threads.submit(job)
-        return len(jobs)
+                sync.append(job)
+        self._threads.short = max(0, min(len(sync) - 1, self._pace.prefetch // 2))
+        self._threads.submit(sync)
+        if concurrent:
+            self._async.submit(concurrent)
 
     def _report(self, job: RunningJob, outcome: Outcome) -> None:
         """Called by the thread that ran the job."""
-        self._acks.add(job, outcome)
-        self._wakeup.ring()
+        if self._acks.add(job, outcome):
+            self._wakeup.ring()
 
-    def _write_outcomes(self) -> None:
-        if self._acks:
-            self._acks.flush()
-            self._poll_at = 0.0
-        self._leases.renew()
+    def _write_completions(self) -> None:
+        batch = self._acks.completions()
+        try:
+            taken = self._manager.complete_many(claims(batch))
+        except (DataError, IntegrityError):
+            self._acks.flush_carefully(batch)
+            return
+        self._settle(batch, taken)
+
+    def _settle(self, batch: list[Done], taken: set[int]) -> None:
+        if batch:
+            self._acks.settle(batch, taken)
+            self._pace.finished(len(batch))
+            self._progress_at = time.monotonic()
+
+    def _give_back_stalled(self) -> None:
+        """Long jobs block every thread: what waits in line goes back, for other workers."""
+        if not self._threads.waiting or time.monotonic() - self._progress_at < _STALLED_AFTER:
+            return
+        self._pace.stall()
+        for job in self._threads.take_back():
+            self._acks.add(job, Released())
 
     def _finish(self) -> bool:
         """Start nothing more, let what runs end and write its outcome; whether all of it did."""
-        for job in self._threads.take_back():
+        for job in [*self._threads.take_back(), *self._async.take_back()]:
             self._acks.add(job, Released())
         deadline = time.monotonic() + self._options.shutdown_timeout
         while self._leases and not self.shutdown.at_once and time.monotonic() < deadline:
             try:
-                self._write_outcomes()
+                self._leases.renew()
+                self._acks.flush()
                 self._threads.interrupt_late()
                 self._recovered()
                 if self._leases:

@@ -6,7 +6,7 @@ import ctypes
 import queue
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from django_jobqueue.jobs.retry_policy import Failure
 from django_jobqueue.registry import Handler
@@ -25,13 +25,20 @@ _LEFT_OPEN = (
 class Slot:
     """One thread and the job that it runs, if any."""
 
-    def __init__(self, number: int, todo: queue.SimpleQueue[RunningJob | None], report: Report) -> None:
+    def __init__(
+        self,
+        number: int,
+        todo: queue.SimpleQueue[RunningJob | None],
+        report: Report,
+        started: Callable[[], None],
+    ) -> None:
         self._todo = todo
         self._report = report
+        self._started = started
         self._lock = threading.Lock()
         self._interruptible = False
+        self._interrupted = False
         self._deadline = float("inf")
-        self.job: RunningJob | None = None
         self.epoch = 0
         self._seen_epoch = 0
         self.thread = threading.Thread(target=self._loop, name=f"jobqueue-{number}", daemon=True)
@@ -45,13 +52,14 @@ class Slot:
             if not self._interruptible or (only_late and time.monotonic() < self._deadline):
                 return False
             self._interruptible = False
+            self._interrupted = True
             identity = ctypes.c_ulong(self.thread.ident or 0)
             ctypes.pythonapi.PyThreadState_SetAsyncExc(identity, ctypes.py_object(reason))
             return True
 
     def _loop(self) -> None:
         while (job := self._todo.get()) is not None:
-            self.job = job
+            self._started()
             try:
                 if self._seen_epoch != self.epoch:
                     self._seen_epoch = self.epoch
@@ -62,7 +70,6 @@ class Slot:
                     outcome = Failed(Failure(error=_LEFT_OPEN))
             except BaseException as error:
                 outcome = outcome_of(error)
-            self.job = None
             self._report(job, outcome)
             del job, outcome
         connections.close()
@@ -85,7 +92,9 @@ class Slot:
                 with self._lock:
                     self._interruptible = False
                     self._deadline = float("inf")
-                time.sleep(0)  # a line of Python on which what was sent before the lock arrives
+                if self._interrupted:
+                    time.sleep(0)  # a line of Python on which what was sent before the lock arrives
+                    self._interrupted = False
                 break
             except (JobTimedOut, JobInterrupted) as error:
                 late = error
@@ -94,21 +103,38 @@ class Slot:
 
 
 class ThreadPool:
-    """A fixed number of threads, each with at most one job; more wait in line."""
+    """A fixed number of threads, each with at most one job; more wait in line.
 
-    def __init__(self, size: int, report: Report) -> None:
+    ``report`` gets each job's outcome, in its thread. ``hungry`` is called when the line gets short, once for
+    each time that it does.
+    """
+
+    def __init__(self, size: int, report: Report, hungry: Callable[[], None]) -> None:
         self._todo: queue.SimpleQueue[RunningJob | None] = queue.SimpleQueue()
-        self._slots = [Slot(number, self._todo, report) for number in range(size)]
+        self._slots = [Slot(number, self._todo, report, self._started) for number in range(size)]
+        self._hungry = hungry
         self.size = size
+        self.short = 0
+
+    @property
+    def waiting(self) -> int:
+        """How many jobs wait in line."""
+        return self._todo.qsize()
 
     def start(self) -> None:
         """Start the threads."""
         for slot in self._slots:
             slot.thread.start()
 
-    def submit(self, job: RunningJob) -> None:
-        """Run ``job`` when a thread is free."""
-        self._todo.put(job)
+    def submit(self, jobs: Iterable[RunningJob]) -> None:
+        """Run ``jobs`` when threads are free."""
+        put = self._todo.put
+        for job in jobs:
+            put(job)
+
+    def _started(self) -> None:
+        if self._todo.qsize() == self.short:
+            self._hungry()
 
     def take_back(self) -> list[RunningJob]:
         """The jobs that no thread has started, out of the line."""

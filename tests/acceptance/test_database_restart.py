@@ -30,15 +30,15 @@ pytestmark = pytest.mark.timeout(240)
 if not connection.settings_dict["ENGINE"].endswith("sqlite3"):  # a file has no server to restart
 
     @pytest.fixture
-    def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    def server() -> Iterator[Server]:
         kind = SERVERS[connection.vendor]
         if reason := kind.missing():
             pytest.skip(reason)
-        started = kind(tmp_path_factory.mktemp("server"))
+        started = kind()
         try:
             yield started
         finally:
-            started.stop()
+            started.remove()
 
     @pytest.fixture
     def alias(server: Server, django_db_blocker: Any) -> Iterator[str]:

@@ -76,8 +76,9 @@ def until_cancelled(job: Any) -> None:
 
 
 @job_handler("test.progress")
-def progress(job: Any) -> None:
+def progress(job: Any, seconds: float = 0.0) -> None:
     job.heartbeat(progress={"done": 1})
+    time.sleep(seconds)
 
 
 @job_handler("test.slow_backoff", backoff=constant(600))

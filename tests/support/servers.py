@@ -7,6 +7,7 @@ import pwd
 import shutil
 import socket
 import subprocess
+import tempfile
 import time
 from pathlib import Path
 
@@ -24,17 +25,15 @@ class Server:
     user = ""
     url = ""
 
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
+    def __init__(self) -> None:
+        # Not pytest's folder: that one is closed to the account that the server runs under.
+        self.folder = Path(tempfile.mkdtemp(prefix="jobqueue-server-"))
         self.port = free_port()
         self._process: subprocess.Popen[bytes] | None = None
         if self._as_root():
             # Database servers refuse to run as root.
             entry = pwd.getpwnam(self.user)
-            os.chown(folder, entry.pw_uid, entry.pw_gid)
-            for parent in [folder, *folder.parents]:
-                if parent.stat().st_uid == 0 and parent != Path("/"):
-                    parent.chmod(parent.stat().st_mode | 0o011)
+            os.chown(self.folder, entry.pw_uid, entry.pw_gid)
         self._set_up()
         self.start()
 
@@ -51,6 +50,11 @@ class Server:
             self._process.send_signal(self._stop_signal)
             self._process.wait(60)
             self._process = None
+
+    def remove(self) -> None:
+        """Stop it and delete its files."""
+        self.stop()
+        shutil.rmtree(self.folder, ignore_errors=True)
 
     def _as_root(self) -> bool:
         return os.geteuid() == 0

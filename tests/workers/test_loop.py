@@ -31,6 +31,14 @@ def test_a_long_job_keeps_its_claim_by_renewal():
     assert (job.status, job.retry_count, job.fencing_token) == ("completed", 0, 1)
 
 
+def test_a_heartbeat_of_the_handler_keeps_the_workers_lease():
+    job = Job.objects.enqueue("test.progress", {"seconds": 2})
+    with running(lease_seconds=500.0):
+        wait_until(lambda: Job.objects.get(pk=job.pk).progress == {"done": 1})
+        job = Job.objects.get(pk=job.pk)
+        assert 490 < (job.lease_expires_at - job.updated_at).total_seconds() <= 501
+
+
 def test_a_running_job_sees_a_cancel_request_and_ends_as_cancelled():
     job = Job.objects.enqueue("test.until_cancelled")
     with running(lease_seconds=1.0):

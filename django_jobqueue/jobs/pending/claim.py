@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Collection, Sequence
-from contextlib import nullcontext
-from typing import TYPE_CHECKING, Any
-
-from django.db import connections, transaction
+from typing import TYPE_CHECKING
 
 from django_jobqueue.conf import settings
 from django_jobqueue.jobs import limits
+from django_jobqueue.jobs.pending.take import Wanted, take
 from django_jobqueue.jobs.queryset import load_jobs, table_of
-from django_jobqueue.vendors import Claim, retry_transient, vendor_for
+from django_jobqueue.vendors import Claim
 
 if TYPE_CHECKING:
     from django_jobqueue.jobs.manager import JobManager
@@ -76,60 +73,8 @@ def claim_many(
     if types is not None and not types:
         return []
     claim = Claim(worker_id=worker_id, claimed_by=claimed_by, lease_seconds=round(lease, 3))
-    wanted = None if queues is None else [q for q in dict.fromkeys(queues) if q not in exclude_queues]
-    rows = _claim_rows(manager, claim, wanted, exclude_queues, types, limit)
+    wanted = Wanted(limit, queues, exclude_queues, types)
+    rows = take(manager, claim, wanted, columns=table_of(manager.model).columns)
     jobs = load_jobs(manager, rows)
     jobs.sort(key=lambda job: (-job.priority, job.id))
     return jobs
-
-
-def _claim_rows(
-    manager: JobManager,
-    claim: Claim,
-    queues: Sequence[str] | None,
-    exclude_queues: Collection[str],
-    types: Sequence[str] | None,
-    limit: int,
-) -> list[Any]:
-    connection = connections[manager.write_alias]
-    vendor = vendor_for(connection)
-    table = table_of(manager.model)
-
-    def take(queue: str, count: int) -> list[Any]:
-        return vendor.claim(connection, table, claim, queue=queue, limit=count, types=types)
-
-    if queues is not None and len(queues) == 1:
-        return retry_transient(connection, lambda: take(queues[0], limit))
-    if queues is not None and not queues:
-        return []
-    heads = [head for head in vendor.heads(connection, table, queues) if head[0] not in exclude_queues]
-    heads.sort(key=lambda head: (-head[1], head[2]))
-    waiting = [queue for queue, _, _ in heads]
-    if not waiting:
-        return []
-    if limit == 1 or len(waiting) == 1 or types is not None:
-        shares = {waiting[0]: limit}
-    else:
-        # Each of the first ``limit`` jobs is behind the head of its queue, so no other queue can give one.
-        merged = vendor.peek(connection, table, waiting[:limit], limit=limit)
-        merged.sort(key=lambda head: (-head[1], head[2]))
-        shares = Counter(queue for queue, _, _ in merged[:limit])
-
-    def merge() -> list[Any]:
-        # Each queue gives its share of the merged order. Only rows that are taken get locked, so no other
-        # claimer goes away empty; what others took meanwhile is made up from any queue that has more.
-        rows: list[Any] = []
-        with transaction.atomic(using=connection.alias) if len(waiting) > 1 else nullcontext():
-            spent = set()
-            for queue, share in shares.items():
-                rows += (taken := take(queue, share))
-                if len(taken) < share:
-                    spent.add(queue)
-            for queue in waiting:
-                if len(rows) == limit:
-                    break
-                if queue not in spent:
-                    rows += take(queue, limit - len(rows))
-        return rows
-
-    return retry_transient(connection, merge)
