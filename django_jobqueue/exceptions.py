@@ -37,7 +37,20 @@ class KeysBusy(JobQueueError):
     """The jobs of these idempotency keys come and go faster than they can be read; the same call may succeed."""
 
     def __init__(self) -> None:
-        super().__init__("The jobs of these idempotency keys come and go faster than they can be read; try again.")
+        super().__init__(
+            "The jobs of these idempotency keys come and go faster than they can be read; try again."
+        )
+
+
+class QueueFull(JobQueueError):
+    """As many jobs wait in the queue as ``MAX_QUEUE_DEPTH`` allows; nothing was added."""
+
+    def __init__(self, queue: str, depth: int) -> None:
+        super().__init__(
+            f"queue: {depth} jobs or more wait in {queue!r}; no more are taken until some are done."
+        )
+        self.queue = queue
+        self.depth = depth
 
 
 class JobNotFound(JobQueueError, LookupError):

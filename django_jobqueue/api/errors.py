@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import math
 import re
 from typing import Any
 
@@ -10,15 +11,23 @@ from django.core.exceptions import RequestDataTooBig, SuspiciousOperation
 from django.db import InterfaceError, OperationalError
 from django.http import UnreadablePostError
 from rest_framework import status
-from rest_framework.exceptions import APIException, UnsupportedMediaType
+from rest_framework.exceptions import APIException, Throttled, UnsupportedMediaType
 from rest_framework.response import Response
 from rest_framework.views import exception_handler
 
-from django_jobqueue.exceptions import IdempotencyMismatch, InvalidJob, JobNotFound, TransitionRefused
+from django_jobqueue.exceptions import (
+    IdempotencyMismatch,
+    InvalidJob,
+    JobNotFound,
+    KeysBusy,
+    QueueFull,
+    TransitionRefused,
+)
 
 logger = logging.getLogger("django_jobqueue")
 
 RETRY_AFTER = 5  # seconds
+_FIELD = re.compile(r"(?:\[\d+\]\.)?[^.\[]*")  # of an item of a batch, with its place
 
 
 class KeyTaken(APIException):
@@ -55,6 +64,12 @@ def respond(error: Exception, context: dict[str, Any]) -> Response | None:
         return Response({"detail": "The body is too large."}, status.HTTP_413_REQUEST_ENTITY_TOO_LARGE)
     if isinstance(error, SuspiciousOperation | UnreadablePostError):
         return Response({"detail": "The request cannot be read."}, status.HTTP_400_BAD_REQUEST)
+    if isinstance(error, QueueFull):
+        return _later(status.HTTP_429_TOO_MANY_REQUESTS, str(error), "queue_full")
+    if isinstance(error, Throttled):
+        return _later(error.status_code, str(error.detail), "throttled", seconds=vars(error)["wait"])
+    if isinstance(error, KeysBusy):
+        return _later(status.HTTP_503_SERVICE_UNAVAILABLE, str(error), "keys_busy")
     if isinstance(error, OperationalError | InterfaceError):
         return _unavailable(error, context)
     return exception_handler(error, context)
@@ -62,7 +77,7 @@ def respond(error: Exception, context: dict[str, Any]) -> Response | None:
 
 def field_errors(error: InvalidJob) -> dict[str, list[str]]:
     """``error`` as DRF gives field errors: under the body's field, with the path of what lies deeper."""
-    field = re.split(r"[.\[]", error.field, maxsplit=1)[0]
+    field = _FIELD.match(error.field)[0]  # type: ignore[index]
     return {field: [error.problem if field == error.field else str(error)]}
 
 
@@ -70,11 +85,14 @@ def _coded(status_code: int, detail: str, code: str) -> Response:
     return Response({"detail": detail, "code": code}, status_code)
 
 
+def _later(status_code: int, detail: str, code: str, *, seconds: float | None = None) -> Response:
+    response = _coded(status_code, detail, code)
+    response["Retry-After"] = str(max(1, math.ceil(RETRY_AFTER if seconds is None else seconds)))
+    return response
+
+
 def _unavailable(error: Exception, context: dict[str, Any]) -> Response:
     request = context["request"]
     logger.error("No database for %s %s: %s", request.method, request.path, error, exc_info=error)
-    return Response(
-        {"detail": f"The database is away. Try again in {RETRY_AFTER} seconds."},
-        status.HTTP_503_SERVICE_UNAVAILABLE,
-        headers={"Retry-After": str(RETRY_AFTER)},
-    )
+    detail = f"The database is away. Try again in {RETRY_AFTER} seconds."
+    return _later(status.HTTP_503_SERVICE_UNAVAILABLE, detail, "unavailable")

@@ -1,4 +1,7 @@
-"""The fields of the protocol. Their rules are those of ``jobs.limits``; here they get their place in DRF."""
+"""The fields of the protocol. Their rules are those of ``jobs.limits``; here they get their place in DRF.
+
+A field's ``check`` needs no serializer around it, so that a call's body is read without building one.
+"""
 
 from __future__ import annotations
 
@@ -8,9 +11,13 @@ from typing import Any
 from django.utils.dateparse import parse_datetime
 from rest_framework import serializers
 
+from django_jobqueue.conf import settings
 from django_jobqueue.exceptions import InvalidJob
 from django_jobqueue.jobs import limits
 from django_jobqueue.jobs.priority import parse_priority
+
+MAX_NAMES = 100
+MAX_DELAY = 366 * 86400
 
 
 class CheckedField(serializers.Field):  # type: ignore[type-arg]
@@ -34,10 +41,31 @@ class TextField(CheckedField, serializers.CharField):
 
     def __init__(self, *, max_length: int, **kwargs: Any) -> None:
         super().__init__(max_length=max_length, trim_whitespace=False, **kwargs)
+        self.length = max_length
 
     def check(self, value: Any) -> str:
-        assert self.max_length is not None
-        return limits.check_text(self.field_name or "", value, self.max_length)
+        return limits.check_text("", value, self.length)
+
+
+class NamesField(CheckedField, serializers.ListField):
+    """A list of 1 to ``MAX_NAMES`` texts."""
+
+    def __init__(self, *, max_length: int, **kwargs: Any) -> None:
+        child = TextField(max_length=max_length)
+        super().__init__(child=child, allow_empty=False, max_length=MAX_NAMES, **kwargs)
+        self.length = max_length
+
+    def check(self, value: Any) -> list[str]:
+        if not isinstance(value, list):
+            raise InvalidJob("", f"must be a list of texts, not {type(value).__name__}.")
+        if not 1 <= len(value) <= MAX_NAMES:
+            raise InvalidJob("", f"has {len(value)} entries; 1 to {MAX_NAMES} are allowed.")
+        for index, name in enumerate(value):
+            try:
+                limits.check_text("", name, self.length)
+            except InvalidJob as error:
+                raise InvalidJob("", f"[{index}] {error.problem}") from None
+        return value
 
 
 class ReasonField(CheckedField, serializers.CharField):
@@ -54,25 +82,30 @@ class ReasonField(CheckedField, serializers.CharField):
 
 
 class IntegerField(CheckedField, serializers.IntegerField):
-    """An integer from ``min_value`` to ``max_value``; no text and no fraction stands for one."""
+    """An integer from ``min_value`` to ``max_value``; no text and no fraction stands for one.
 
-    def __init__(self, *, min_value: int, max_value: int, **kwargs: Any) -> None:
+    ``setting`` names an option of ``JOBQUEUE`` that may lower the maximum.
+    """
+
+    def __init__(self, *, min_value: int, max_value: int, setting: str = "", **kwargs: Any) -> None:
         super().__init__(min_value=min_value, max_value=max_value, **kwargs)
-        self.range = min_value, max_value
+        self.low, self.high, self.setting = min_value, max_value, setting
 
     def check(self, value: Any) -> int:
-        return limits.check_integer("", value, *self.range)
+        high = getattr(settings(), self.setting) if self.setting else self.high
+        return limits.check_integer("", value, self.low, high)
 
 
 class SecondsField(CheckedField, serializers.FloatField):
-    """A number of seconds from ``min_value`` to ``max_value``."""
+    """A number of seconds from ``min_value`` to ``max_value``; ``setting`` as in ``IntegerField``."""
 
-    def __init__(self, *, min_value: float, max_value: float, **kwargs: Any) -> None:
+    def __init__(self, *, min_value: float, max_value: float, setting: str = "", **kwargs: Any) -> None:
         super().__init__(min_value=min_value, max_value=max_value, **kwargs)
-        self.range = min_value, max_value
+        self.low, self.high, self.setting = min_value, max_value, setting
 
     def check(self, value: Any) -> float:
-        return limits.check_seconds("", value, *self.range)
+        high = getattr(settings(), self.setting) if self.setting else self.high
+        return limits.check_seconds("", value, self.low, high)
 
 
 class FlagField(CheckedField, serializers.BooleanField):
@@ -98,10 +131,16 @@ class TimeField(CheckedField, serializers.DateTimeField):
         return parse_time("", value)
 
     def to_representation(self, value: Any) -> str | None:
-        if value is None:
-            return None
-        text: str = value.astimezone(UTC).isoformat(timespec="microseconds")
-        return text.replace("+00:00", "Z")
+        return show_time(value)
+
+
+class ObjectField(CheckedField, serializers.DictField):
+    """A JSON object; the verb that stores it checks size, depth and characters."""
+
+    def check(self, value: Any) -> Any:
+        if not isinstance(value, dict):
+            raise InvalidJob("", f"must be an object, not {type(value).__name__}.")
+        return value
 
 
 class AnyJSONField(CheckedField, serializers.JSONField):
@@ -122,3 +161,10 @@ def parse_time(field: str, value: Any) -> datetime:
     if parsed is None:
         raise InvalidJob(field, "is not a time in ISO 8601, such as 2026-05-01T10:00:00Z.")
     return limits.check_time(field, parsed)
+
+
+def show_time(value: datetime | None) -> str | None:
+    """A time as the protocol shows it: in UTC, with microseconds and a Z."""
+    if value is None:
+        return None
+    return value.astimezone(UTC).isoformat(timespec="microseconds").replace("+00:00", "Z")

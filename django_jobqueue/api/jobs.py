@@ -1,4 +1,4 @@
-"""The calls of the protocol."""
+"""The calls of producers and operators."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.settings import api_settings
 
-from django_jobqueue.api import serializers
+from django_jobqueue.api import answers, bodies
 from django_jobqueue.api.errors import KeyTaken
 from django_jobqueue.api.filters import JobFilter
 from django_jobqueue.api.names import refuse_unknown
@@ -22,7 +22,6 @@ from django_jobqueue.api.permissions import (
     ManageJob,
     ViewJob,
     ViewOrEnqueueJob,
-    WorkJob,
     full_name,
     has,
     may_read_payload,
@@ -30,6 +29,7 @@ from django_jobqueue.api.permissions import (
 )
 from django_jobqueue.api.view import JobQueueView, OneJobView
 from django_jobqueue.exceptions import IdempotencyMismatch, InvalidJob, JobNotFound
+from django_jobqueue.jobs.depth import check_depth
 from django_jobqueue.jobs.queryset import JobQuerySet
 from django_jobqueue.models import Job, Priority, Status
 
@@ -41,18 +41,17 @@ class JobList(JobQueueView):
     filter_backends = [DjangoFilterBackend]
     filterset_class = JobFilter
     pagination_class = JobPagination
-
-    def get_serializer_class(self) -> Any:
-        return serializers.EnqueueSerializer if self.request.method == "POST" else serializers.JobSerializer
+    serializer_class = bodies.EnqueueBody
+    throttle = "jobqueue-enqueue"
 
     def get(self, request: Request) -> Response:
         _check_query(request)
         jobs: Any = read_jobs()
         if not has(request, "view_job_payload"):
-            jobs = jobs.defer(*serializers.PRIVATE)
+            jobs = jobs.defer(*answers.PRIVATE)
         page = self.paginate_queryset(self.filter_queryset(jobs)) or []
         _load_private(page, request)
-        return self.get_paginated_response(self.get_serializer(page, many=True).data)
+        return self.get_paginated_response([answers.show(job, request) for job in page])
 
     def post(self, request: Request) -> Response:
         body = self.read_body()
@@ -61,6 +60,12 @@ class JobList(JobQueueView):
             raise PermissionDenied(
                 f"Priority {Priority.HIGH.label} and above need the permission {full_name('prioritize_job')}."
             )
+        check_depth(
+            Job.objects,
+            body["type"],
+            queue=body.get("queue"),
+            idempotency_key=body.get("idempotency_key"),
+        )
         try:
             job = Job.objects.enqueue(**body, enqueued_by=principal(request))
         except IdempotencyMismatch as error:
@@ -88,71 +93,11 @@ class JobDetail(OneJobView):
         return self.answer(job)
 
 
-class ClaimJob(JobQueueView):
-    """pending -> running: the next job for a worker."""
-
-    permission_classes = [WorkJob]
-    serializer_class = serializers.ClaimSerializer
-
-    def post(self, request: Request) -> Response:
-        job = Job.objects.claim(**self.read_body(), claimed_by=principal(request))
-        if job is None:
-            return Response(status=status.HTTP_204_NO_CONTENT)
-        return self.answer(job, serializer_class=serializers.ClaimedJobSerializer)
-
-
-class HeartbeatJob(OneJobView):
-    """running -> running: a longer lease."""
-
-    permission_classes = [WorkJob]
-    serializer_class = serializers.HeartbeatSerializer
-
-    def post(self, request: Request, id: str) -> Response:
-        job = Job.objects.heartbeat(self.job_id, **self.read_body(), claimed_by=principal(request))
-        return self.answer(job, serializer_class=serializers.LeaseSerializer)
-
-
-class CompleteJob(OneJobView):
-    """running -> completed."""
-
-    permission_classes = [WorkJob]
-    serializer_class = serializers.CompleteSerializer
-
-    def post(self, request: Request, id: str) -> Response:
-        return self.answer(
-            Job.objects.complete(self.job_id, **self.read_body(), claimed_by=principal(request))
-        )
-
-
-class FailJob(OneJobView):
-    """running -> pending | scheduled | failed | cancelled."""
-
-    permission_classes = [WorkJob]
-    serializer_class = serializers.FailSerializer
-
-    def post(self, request: Request, id: str) -> Response:
-        return self.answer(Job.objects.fail(self.job_id, **self.read_body(), claimed_by=principal(request)))
-
-
-class ReleaseJob(OneJobView):
-    """running -> pending | scheduled | cancelled, no retry counted."""
-
-    permission_classes = [WorkJob]
-    serializer_class = serializers.ReleaseSerializer
-
-    def post(self, request: Request, id: str) -> Response:
-        body = self.read_body()
-        delay = body.pop("retry_in", 0.0)
-        return self.answer(
-            Job.objects.release(self.job_id, **body, delay=delay, claimed_by=principal(request))
-        )
-
-
 class CancelJob(OneJobView):
     """scheduled | pending -> cancelled; asked of a running one (202)."""
 
     permission_classes = [ManageJob]
-    serializer_class = serializers.EmptySerializer
+    serializer_class = bodies.EmptyBody
 
     def post(self, request: Request, id: str) -> Response:
         self.read_body()
@@ -165,7 +110,7 @@ class RetryJob(OneJobView):
     """failed | cancelled -> pending."""
 
     permission_classes = [ManageJob]
-    serializer_class = serializers.EmptySerializer
+    serializer_class = bodies.EmptyBody
 
     def post(self, request: Request, id: str) -> Response:
         self.read_body()
@@ -191,8 +136,8 @@ def _load_private(page: Sequence[Job], request: Request) -> None:
     """Load in one query what was deferred and may be read."""
     deferred = {job.pk: job for job in page if job.get_deferred_fields() and may_read_payload(request, job)}
     if deferred:
-        for loaded in read_jobs().only(*serializers.PRIVATE).filter(pk__in=deferred):
-            for name in serializers.PRIVATE:
+        for loaded in read_jobs().only(*answers.PRIVATE).filter(pk__in=deferred):
+            for name in answers.PRIVATE:
                 setattr(deferred[loaded.pk], name, getattr(loaded, name))
 
 

@@ -3,30 +3,37 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ClassVar
 
 from django.db import connections, transaction
-from rest_framework import serializers
 from rest_framework.generics import GenericAPIView
 from rest_framework.renderers import JSONRenderer
 from rest_framework.request import Request
 from rest_framework.response import Response
+from rest_framework.throttling import BaseThrottle
 
+from django_jobqueue.api.answers import show
+from django_jobqueue.api.bodies import Body
 from django_jobqueue.api.errors import LengthRequired, respond
 from django_jobqueue.api.parser import StrictJSONParser
-from django_jobqueue.api.serializers import JobSerializer
+from django_jobqueue.api.throttling import JobQueueThrottle
 from django_jobqueue.exceptions import JobNotFound
 from django_jobqueue.jobs import limits
 from django_jobqueue.models import Job
 
 
 class JobQueueView(GenericAPIView[Job]):
-    """A call of the protocol. Authentication and throttling are the project's; the rest is as documented."""
+    """A call of the protocol. Authentication and throttling are the project's; the rest is as documented.
+
+    ``serializer_class`` describes the body of a POST, ``throttle`` names the scope of its rate.
+    """
 
     parser_classes = [StrictJSONParser]
     renderer_classes = [JSONRenderer]
     versioning_class = None
     filter_backends = []
+    serializer_class: type[Body]
+    throttle: ClassVar[str] = "jobqueue"
 
     @classmethod
     def as_view(cls, **initkwargs: Any) -> Any:
@@ -42,27 +49,19 @@ class JobQueueView(GenericAPIView[Job]):
         if "HTTP_TRANSFER_ENCODING" in request.META and not request.META.get("CONTENT_LENGTH"):
             raise LengthRequired
 
+    def get_throttles(self) -> list[BaseThrottle]:
+        return [*super().get_throttles(), JobQueueThrottle()]
+
     def get_exception_handler(self) -> Callable[..., Any]:
         return respond
 
     def read_body(self) -> dict[str, Any]:
-        """The request's body as the call's serializer returns it. Raises ``ValidationError``."""
-        serializer = self.get_serializer(data=self.request.data)
-        serializer.is_valid(raise_exception=True)
-        body: dict[str, Any] = serializer.validated_data
-        return body
+        """The request's body as the call's serializer reads it. Raises ``ValidationError``."""
+        return self.serializer_class.read(self.request.data)
 
-    def answer(
-        self,
-        job: Job,
-        status: int = 200,
-        *,
-        serializer_class: type[serializers.BaseSerializer[Job]] = JobSerializer,
-        headers: dict[str, str] | None = None,
-    ) -> Response:
+    def answer(self, job: Job, status: int = 200, *, headers: dict[str, str] | None = None) -> Response:
         """``job`` as the caller may see it."""
-        body = serializer_class(job, context=self.get_serializer_context()).data
-        return Response(body, status, headers=headers)
+        return Response(show(job, self.request), status, headers=headers)
 
 
 class OneJobView(JobQueueView):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import Any
 
 from django.db import models
@@ -48,6 +49,8 @@ class Job(models.Model):
     """On what ``enqueue`` returns: whether the job was there already, found by its idempotency key."""
     mismatch: str = ""
     """On what ``enqueue`` replayed: what differs from the job of that key, ``type`` or ``payload``."""
+    read_at: datetime | None = None
+    """On a claim that was answered before: the database's clock when it was read again."""
 
     class Meta:
         verbose_name = "job"

@@ -1,4 +1,6 @@
-"""What every worker does for the whole queue on a timer, busy or idle: promote and reap. Never as a job."""
+"""What every worker does for the whole queue on a timer, busy or idle, and never as a job: promote, reap, and
+forget the requests whose lease is over.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +10,7 @@ import time
 from typing import TYPE_CHECKING
 
 from django_jobqueue.conf import settings
+from django_jobqueue.jobs.pending.claim_once import forget_requests
 
 if TYPE_CHECKING:
     from django_jobqueue.jobs.manager import JobManager
@@ -42,6 +45,7 @@ class Upkeep:
             for job in reaped:
                 logger.warning("Job %s (%s) was taken from a lost worker: %s", job.pk, job.type, job.status)
             changed += len(reaped)
+            forget_requests(self._manager)
         return changed
 
     def promote(self) -> int:

@@ -13,6 +13,8 @@ CALLS = {
     ("GET", "/jobs"): "view_job",
     ("GET", "/jobs/1"): "view_job",
     ("POST", "/jobs/claim"): "work_job",
+    ("POST", "/jobs/claim-batch"): "work_job",
+    ("POST", "/jobs/complete-batch"): "work_job",
     ("POST", "/jobs/1/heartbeat"): "work_job",
     ("POST", "/jobs/1/complete"): "work_job",
     ("POST", "/jobs/1/fail"): "work_job",
@@ -26,7 +28,7 @@ ALL = {"enqueue_job", "view_job", "work_job", "manage_job", "prioritize_job", "v
 
 def test_every_view_names_its_own_permission_classes():
     views = [pattern.callback.cls for pattern in urlpatterns]
-    assert len(views) == 9
+    assert len(views) == 11
     assert [view for view in views if "permission_classes" not in vars(view)] == []
 
 

@@ -61,7 +61,8 @@ def test_head_is_get_without_its_body(operator):
 def test_options_describes_the_call(worker):
     response = worker.generic("OPTIONS", "/jobs/claim")
     assert (response.status_code, response["Allow"]) == (200, "POST, OPTIONS")
-    assert list(response.json()["actions"]["POST"]) == ["worker_id", "queues", "types", "lease_seconds"]
+    fields = ["worker_id", "queues", "types", "lease_seconds", "request_id", "wait_seconds"]
+    assert list(response.json()["actions"]["POST"]) == fields
 
 
 @pytest.mark.parametrize("method", ["PUT", "PATCH", "DELETE"])
@@ -98,6 +99,9 @@ NO_JSON = {
     "single quotes": b"{'type': 'resize-video'}",
     "not UTF-8": b'{"type": "caf\xe9"}',
     "UTF-16": '{"type": "resize-video"}'.encode("utf-16"),
+    "a name twice": b'{"type": "resize-video", "type": "resize-video"}',
+    "a name twice in the payload": b'{"type": "resize-video", "payload": {"a": [{"b": 1, "b": 1}]}}',
+    "20,000 levels": b'{"type": "resize-video", "payload": ' + b'{"a":' * 20_000 + b"1" + b"}" * 20_001,
     "a surrogate in UTF-8": b'{"type": "\xed\xa0\x80"}',
     "nested past the interpreter": b"[" * 200_000,
     "an integer of 5000 digits": b'{"type": "resize-video", "max_retries": ' + b"9" * 5000 + b"}",
@@ -115,9 +119,31 @@ def test_a_number_too_large_for_a_float_is_refused(producer):
     assert (response.status_code, list(response.json())) == (400, ["payload"])
 
 
-@pytest.mark.parametrize("body", ["[]", "null", '"x"', "5", "true", "[[]]", "0"])
+def test_a_name_that_occurs_twice_is_named(producer):
+    response = send(producer, '{"type": "resize-video", "queue": "a", "queue": "b"}')
+    assert response.json() == {"detail": "The body is not JSON in UTF-8: the name 'queue' occurs twice"}
+
+
+@pytest.mark.parametrize(
+    "body", ["[]", "null", '"x"', "5", "true", "[[]]", "0", '[{"type": "resize-video"}]']
+)
 def test_a_body_that_is_no_object_answers_400(producer, body):
-    assert send(producer, body).status_code == 400
+    response = send(producer, body)
+    assert response.status_code == 400
+    assert response.json()["detail"].startswith("The body must be a JSON object, not ")
+
+
+@pytest.mark.parametrize(
+    ("body", "field"),
+    [
+        ('{"type": "resize-video", "max_retries": %s}' % ("9" * 300), "max_retries"),
+        ('{"type": "resize-video", "priority": %s}' % ("9" * 300), "priority"),
+        ('{"type": "resize-video", "payload": {"a": %s}}' % ("9" * 300), "payload"),
+    ],
+)
+def test_an_integer_of_300_digits_is_refused_naming_the_field(producer, body, field):
+    response = send(producer, body)
+    assert (response.status_code, list(response.json())) == (400, [field])
 
 
 @pytest.mark.parametrize("charset", ["utf-8", "iso-8859-1", "utf-16", "zlib", "nonsense"])
@@ -168,4 +194,5 @@ def test_a_database_that_is_away_answers_503_with_retry_after(worker, error):
         response = worker.post("/jobs/claim", {"worker_id": "w"})
     assert response.status_code == 503
     assert response["Retry-After"] == "5"
-    assert response.json() == {"detail": "The database is away. Try again in 5 seconds."}
+    detail = "The database is away. Try again in 5 seconds."
+    assert response.json() == {"detail": detail, "code": "unavailable"}

@@ -10,6 +10,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 
 from django_jobqueue.exceptions import InvalidJob
+from django_jobqueue.jobs.pending.claim_once import forget_requests
 from django_jobqueue.models import Job
 
 
@@ -34,6 +35,7 @@ class Command(BaseCommand):
                 counts = Counter({"stale": stale.count()})
             else:
                 reaped = Job.objects.reap(older_than=older_than)
+                forget_requests(Job.objects)
                 counts = Counter(job.status for job in reaped)
                 if options["verbosity"] >= 2:
                     for job in reaped:
