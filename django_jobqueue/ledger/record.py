@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import logging
 import time
 from typing import Any
 
-from django.db import DatabaseError, InterfaceError, OperationalError, connections
+from django.db import InterfaceError, OperationalError, connections
 from django.db.transaction import TransactionManagementError
 
 from django_jobqueue.conf import settings
@@ -60,7 +61,7 @@ def record_failure(alias: str, effect: Effect, claim: Claim, error: BaseExceptio
         changes.update(status="failed", lease_expires_at=None)
     try:
         _write(alias, effect, claim, **changes)
-    except DatabaseError as fault:
+    except Exception as fault:
         logger.error(
             "The failure of an effect was not recorded (%s); it may run again when it is stale",
             type(fault).__name__,
@@ -90,20 +91,29 @@ def _write(alias: str, effect: Effect, claim: Claim, **changes: Any) -> bool:
     repeated = False
     while True:
         try:
-            if not effect.atomic and in_transaction(alias):
-                raise TransactionManagementError(
-                    f"The effect {effect.key!r} left a transaction open, in which its record would be lost. It "
-                    "counts as not ended."
-                )
+            if not effect.atomic:
+                _refuse_left_open(alias, effect)
             written = retry_transient(connection, lambda: own.update(**changes)) == 1
             return written or (repeated and _is_written(alias, effect, claim))
-        except (OperationalError, InterfaceError):
-            if connection.in_atomic_block or time.monotonic() > deadline:
+        except Exception as error:
+            # What a dead connection raises depends on how it died, so whatever comes first gets a new one.
+            lost = isinstance(error, OperationalError | InterfaceError) or not repeated
+            final = isinstance(error, TransactionManagementError) or connection.in_atomic_block
+            if final or not lost or time.monotonic() > deadline:
                 raise
-        connection.close()
+        with contextlib.suppress(Exception):
+            connection.close()
         time.sleep(pause)
         pause = min(2.0, pause * 2)
         repeated = True
+
+
+def _refuse_left_open(alias: str, effect: Effect) -> None:
+    if in_transaction(alias):
+        raise TransactionManagementError(
+            f"The effect {effect.key!r} left a transaction open, in which its record would be lost. It counts as "
+            "not ended."
+        )
 
 
 def _is_written(alias: str, effect: Effect, claim: Claim) -> bool:
