@@ -141,7 +141,7 @@ class JobAdmin(ListColumns, _ModelAdmin):
                 if verb.applies_to(job.status) and _may(request, *verb.permissions)
             ],
             "facts": page.facts(job),
-            "error": page.REDACTED if redacted and job.error else job.error,
+            "error": page.error(job, redacted=redacted),
             "attempts": attempts[: page.ATTEMPTS],
             "more_attempts": len(attempts) > page.ATTEMPTS,
             "data": page.data(job, redacted=redacted),

@@ -11,6 +11,7 @@ from django_jobqueue.admin.html import absolute, distance
 from django_jobqueue.jobs.attempt import JobAttempt
 from django_jobqueue.jobs.model import Job
 from django_jobqueue.jobs.queryset import attempts_of
+from django_jobqueue.jobs.sensitive import redact_json, redact_text, sensitive_names
 
 ATTEMPTS = 50
 """Attempts on one page, the latest first."""
@@ -62,7 +63,11 @@ def times(job: Job) -> list[Entry]:
 
 
 def data(job: Job, *, redacted: bool) -> list[Entry]:
-    """What the job carries, as indented JSON; what is empty is left out, and ``redacted`` hides the rest."""
+    """What the job carries, as indented JSON; what is empty is left out, and ``redacted`` hides the rest.
+
+    What the job's type calls sensitive is masked for everybody.
+    """
+    names = sensitive_names(job.type)
     values: dict[str, Any] = {
         "payload": job.payload,
         "result": job.result,
@@ -70,13 +75,34 @@ def data(job: Job, *, redacted: bool) -> list[Entry]:
         "meta": job.meta or None,
     }
     return [
-        Entry(name, REDACTED if redacted else json.dumps(value, indent=2, ensure_ascii=False))
+        Entry(name, REDACTED if redacted else _json(redact_json(value, names)))
         for name, value in values.items()
         if value is not None
     ]
 
 
+def error(job: Job, *, redacted: bool) -> str:
+    """The latest reason of failure, with sensitive values masked."""
+    if redacted and job.error:
+        return REDACTED
+    return redact_text(job.error, job.payload, sensitive_names(job.type))
+
+
 def attempts(job: Job, *, redacted: bool) -> list[JobAttempt]:
-    """The latest attempts, up to one more than a page shows; ``redacted`` loads none of their text."""
+    """The latest attempts, up to one more than a page shows; ``redacted`` loads none of their text.
+
+    Sensitive values are masked in what they say.
+    """
     latest = attempts_of(Job.objects).filter(job=job).order_by("-id")[: ATTEMPTS + 1]
-    return list(latest.defer("message", "traceback") if redacted else latest)
+    if redacted:
+        return list(latest.defer("message", "traceback"))
+    names = sensitive_names(job.type)
+    shown = list(latest)
+    for attempt in shown:
+        attempt.message = redact_text(attempt.message, job.payload, names)
+        attempt.traceback = redact_text(attempt.traceback, job.payload, names)
+    return shown
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, indent=2, ensure_ascii=False)

@@ -11,6 +11,7 @@ from django.core.management.base import BaseCommand, CommandError
 
 from django_jobqueue.exceptions import InvalidJob
 from django_jobqueue.jobs.pending.claim_once import forget_requests
+from django_jobqueue.logs import inert
 from django_jobqueue.models import Job
 
 
@@ -39,7 +40,7 @@ class Command(BaseCommand):
                 counts = Counter(job.status for job in reaped)
                 if options["verbosity"] >= 2:
                     for job in reaped:
-                        self.stdout.write(f"Job {job.pk} ({job.type}) is {job.status} now.")
+                        self.stdout.write(f"Job {job.pk} ({inert(job.type)}) is {job.status} now.")
         except InvalidJob as error:
             raise CommandError(f"--{str(error).replace('_', '-')}") from None
         if options["json"]:
