@@ -29,6 +29,7 @@ class Handler:
     backoff: Backoff | None = None
     timeout: float | None = None
     is_async: bool = False
+    atomic: bool = False
     sensitive: frozenset[str] = frozenset()
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
@@ -90,14 +91,16 @@ def job_handler(
     max_retries: int | None = None,
     backoff: Backoff | str | None = None,
     timeout: float | timedelta | None = None,
+    atomic: bool = False,
     sensitive: Collection[str] = (),
 ) -> Callable[[Callable[..., Any]], Handler]:
     """Register a function, plain or ``async``, as the handler of the jobs of ``type``.
 
     The function is called with a ``RunningJob`` and the payload's entries as keyword arguments. A module
     named ``jobs`` in any installed app is imported at start, so handlers written there are found.
-    ``sensitive`` names entries of the payload that only workers see: the API, the admin and the errors that
-    they show have them masked. Raises ``ValueError`` when another function already handles the type.
+    With ``atomic`` the function, its writes to the default database and the job's completion are one
+    transaction. ``sensitive`` names entries of the payload that only workers see: the API, the admin and the
+    errors that they show have them masked. Raises ``ValueError`` when another function already handles the type.
     """
     if not isinstance(type, str) or not type.strip() or len(type) > 200:
         raise ValueError(f"type: {type!r} is not a text of 1 to 200 characters.")
@@ -108,6 +111,8 @@ def job_handler(
         raise ValueError(f"sensitive: {sensitive!r} is not a list of names.")
 
     def register(function: Callable[..., Any]) -> Handler:
+        if atomic and inspect.iscoroutinefunction(function):
+            raise ValueError("atomic: an async handler cannot be; Django's transactions are not async.")
         handler = Handler(
             type=type,
             function=function,
@@ -117,6 +122,7 @@ def job_handler(
             backoff=backoffs.resolve(backoff),
             timeout=seconds,
             is_async=inspect.iscoroutinefunction(function),
+            atomic=atomic,
             sensitive=frozenset(sensitive),
         )
         known = _handlers.get(type)

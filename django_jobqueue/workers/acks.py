@@ -16,7 +16,7 @@ from django_jobqueue.jobs.model import Job
 from django_jobqueue.jobs.retry_policy import Failure
 from django_jobqueue.vendors import HeldClaim
 from django_jobqueue.workers.job import RunningJob
-from django_jobqueue.workers.outcome import Completed, Failed, Outcome, Released
+from django_jobqueue.workers.outcome import Completed, Failed, Outcome, Released, Written
 
 if TYPE_CHECKING:
     from django_jobqueue.jobs.manager import JobManager
@@ -40,7 +40,7 @@ class Acks:
         self._manager = manager
         self._settled = settled
         self._completions: deque[Done] = deque()
-        self._others: deque[tuple[RunningJob, Failed | Released]] = deque()
+        self._others: deque[tuple[RunningJob, Failed | Released | Written]] = deque()
         self._oldest = 0.0
         self.counts: Counter[str] = Counter()
 
@@ -121,7 +121,9 @@ class Acks:
         rows = self._manager.using(self._manager.write_alias).filter(pk__in=asked, status="completed")
         return {pk for pk, token in rows.values_list("pk", "fencing_token") if asked[pk] == token}
 
-    def _write(self, job: RunningJob, outcome: Failed | Released) -> str:
+    def _write(self, job: RunningJob, outcome: Failed | Released | Written) -> str:
+        if isinstance(outcome, Written):
+            return "completed"
         token = job.fencing_token
         try:
             if isinstance(outcome, Released):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextvars
+import logging
 import traceback
 from collections.abc import Callable
 from typing import Any
@@ -14,7 +15,9 @@ from django_jobqueue.jobs.retry_policy import Failure
 from django_jobqueue.jobs.running.complete import dump_result
 from django_jobqueue.registry import Handler
 from django_jobqueue.workers.job import RunningJob
-from django_jobqueue.workers.outcome import Completed, Failed, Outcome, Released
+from django_jobqueue.workers.outcome import Completed, Failed, Outcome, Released, Written
+
+logger = logging.getLogger("django_jobqueue.worker")
 
 MAX_UNKNOWN_TYPE_DELAY = 300.0
 
@@ -28,6 +31,7 @@ class JobInterrupted(BaseException):
 
 
 _NO_RESULT = Completed()
+_WRITTEN = Written()
 
 
 def unknown_type(job: RunningJob) -> Released:
@@ -49,8 +53,8 @@ def execute(job: RunningJob, call: Callable[[Handler, RunningJob], Any]) -> Outc
         # What the handler does to context variables (language, time zone) ends with its context.
         result = contextvars.copy_context().run(_run, call, handler, job)
     except BaseException as error:
-        return outcome_of(error)
-    return completed(result)
+        return _raised(job, error)
+    return _WRITTEN if job.completed else completed(result)
 
 
 async def aexecute(job: RunningJob, call: Callable[[Handler, RunningJob], Any]) -> Outcome:
@@ -62,14 +66,26 @@ async def aexecute(job: RunningJob, call: Callable[[Handler, RunningJob], Any]) 
         signals.send(signals.job_started, Job, job=job)
         result = await call(handler, job)
     except BaseException as error:
-        return outcome_of(error)
-    return completed(result)
+        return _raised(job, error)
+    return _WRITTEN if job.completed else completed(result)
 
 
 def _run(call: Callable[[Handler, RunningJob], Any], handler: Handler, job: RunningJob) -> Any:
     if signals.job_started.receivers:
         signals.send(signals.job_started, Job, job=job)
     return call(handler, job)
+
+
+def _raised(job: RunningJob, error: BaseException) -> Outcome:
+    if not job.completed:
+        return outcome_of(error)
+    logger.error(
+        "The handler of job %s (%s) raised %s after it had completed the job in its own transaction",
+        job.id,
+        job.type,
+        type(error).__qualname__,
+    )
+    return _WRITTEN
 
 
 def completed(result: Any) -> Outcome:
@@ -86,6 +102,8 @@ def completed(result: Any) -> Outcome:
 
 def outcome_of(error: BaseException) -> Outcome:
     """What a handler that raised ``error`` meant."""
+    if isinstance(error, PermanentFailure):
+        return Failed(_failure(error, retryable=False))
     if isinstance(error, Snooze):
         return Released(error.delay)
     if isinstance(error, JobInterrupted):

@@ -3,12 +3,20 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from asgiref.sync import sync_to_async
 
 from django_jobqueue.exceptions import ClaimLost
+from django_jobqueue.ledger.claim import Effect, OnStale
+from django_jobqueue.ledger.keys import effect_key, execution_key
+from django_jobqueue.ledger.once import STALE_AFTER, arun_once, describe, run_once
+from django_jobqueue.ledger.transactions import in_transaction
 from django_jobqueue.vendors import Claim
+from django_jobqueue.workers.completion import Completion, complete_in_transaction
 
 if TYPE_CHECKING:
     from django_jobqueue.jobs.manager import JobManager
@@ -24,6 +32,7 @@ class RunningJob:
         "_meta",
         "_payload",
         "claim_lost",
+        "completed",
         "fencing_token",
         "id",
         "idempotency_key",
@@ -43,6 +52,8 @@ class RunningJob:
     fencing_token: int
     idempotency_key: str | None
     claim_lost: bool
+    completed: bool
+    """Whether the handler itself has completed the job, by ``complete_in_transaction``."""
 
     def __init__(self, manager: JobManager, claim: Claim, row: tuple[Any, ...]) -> None:
         """``row`` holds the columns that ``exchange`` returns, payload and meta as JSON text."""
@@ -50,6 +61,7 @@ class RunningJob:
         self._manager = manager
         self._cancel_requested = False
         self.claim_lost = False
+        self.completed = False
         (
             self.id,
             self.type,
@@ -95,10 +107,13 @@ class RunningJob:
         """Store ``progress`` (JSON) and extend the lease; the worker also does the latter by itself.
 
         Raises ``ClaimLost`` when the job was taken away meanwhile: stop then, another worker may run it.
-        Inside a transaction of the handler the progress shows once that commits.
+        Inside a transaction of the handler nothing is stored: the row would be locked until that ends, and the
+        worker could not renew the lease meanwhile.
         """
         if self.claim_lost:
             raise ClaimLost(self.id)
+        if in_transaction(self._manager.write_alias):
+            return
         job = self._manager.heartbeat(
             self.id,
             fencing_token=self.fencing_token,
@@ -111,6 +126,67 @@ class RunningJob:
     async def aheartbeat(self, *, progress: Any = None) -> None:
         """``heartbeat`` for async handlers."""
         await sync_to_async(self.heartbeat)(progress=progress)
+
+    def once(
+        self,
+        name: str,
+        func: Callable[..., Any],
+        /,
+        *args: Any,
+        stale_after: float = STALE_AFTER,
+        on_stale: OnStale = "retry",
+        atomic: bool = False,
+        **kwargs: Any,
+    ) -> Any:
+        """Call ``func(*args, **kwargs)`` unless it succeeded before in an attempt of this job.
+
+        The key of the effect is the job's idempotency key, or its id without one, and ``name``: 1 to 100
+        characters, no colon. For everything else see ``django_jobqueue.once``.
+        """
+        effect = self._effect(name, stale_after=stale_after, on_stale=on_stale, atomic=atomic)
+        return run_once(effect, partial(func, *args, **kwargs))
+
+    async def aonce(
+        self,
+        name: str,
+        func: Callable[..., Any],
+        /,
+        *args: Any,
+        stale_after: float = STALE_AFTER,
+        on_stale: OnStale = "retry",
+        **kwargs: Any,
+    ) -> Any:
+        """``once`` for async handlers. A plain ``func`` is called in a thread. There is no ``atomic``."""
+        effect = self._effect(name, stale_after=stale_after, on_stale=on_stale, atomic=False)
+        return await arun_once(effect, partial(func, *args, **kwargs))
+
+    def effect_key(self, name: str) -> str:
+        """A UUID for the idempotency key of another service: the same at every attempt of this job.
+
+        It is made of what ``once`` makes its key of. Without an idempotency key that is the job's id, which is
+        unique in one database only.
+        """
+        return effect_key(self.id, self.idempotency_key, name)
+
+    def complete_in_transaction(self) -> AbstractContextManager[Completion]:
+        """A transaction on the default database that completes this job as its last act.
+
+        What the block writes and the completion commit together, or neither does: when the claim is lost
+        meanwhile, ``ClaimLost`` is raised at its end and all is rolled back. Set ``result`` of what the block
+        gets; the handler's own result is not stored any more. Refused inside another transaction, and where
+        the jobs are in another database.
+        """
+        return complete_in_transaction(self._manager, self)
+
+    def _effect(self, name: str, *, stale_after: float, on_stale: OnStale, atomic: bool) -> Effect:
+        return describe(
+            execution_key(self.id, self.idempotency_key, name),
+            stale_after=stale_after,
+            on_stale=on_stale,
+            atomic=atomic,
+            job_type=self.type,
+            owner=self.worker_id,
+        )
 
     def note_cancel_request(self) -> None:
         """Called by the worker when a renewal tells that a cancel is requested."""

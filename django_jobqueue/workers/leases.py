@@ -65,6 +65,8 @@ class Leases:
             del self._held[job.id, job.fencing_token]
         self.hold(due)
         for job in asked:
+            if job.completed:
+                continue  # by its handler's transaction; its outcome is on the way here
             if job.id not in current:
                 job.claim_lost = True
                 logger.warning("The claim on job %s (%s) was lost while it runs", job.id, job.type)

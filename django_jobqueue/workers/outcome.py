@@ -29,4 +29,9 @@ class Released:
     reason: str | None = None
 
 
-Outcome = Completed | Failed | Released
+@dataclass(frozen=True, slots=True)
+class Written:
+    """Completed already, by the transaction of the handler's own writes: nothing is left to write."""
+
+
+Outcome = Completed | Failed | Released | Written

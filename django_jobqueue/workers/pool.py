@@ -75,6 +75,14 @@ class Slot:
         connections.close()
 
     def _call(self, handler: Handler, job: RunningJob) -> object:
+        if not handler.atomic:
+            return self._run(handler, job)
+        # What commits is not interrupted: the shield is up again before the transaction ends.
+        with job.complete_in_transaction() as completion:
+            completion.result = self._run(handler, job)
+        return None
+
+    def _run(self, handler: Handler, job: RunningJob) -> object:
         if handler.timeout is not None:
             self._deadline = time.monotonic() + handler.timeout
         with self._lock:
