@@ -10,9 +10,9 @@ from django.apps import AppConfig, apps
 from django.conf import settings as django_settings
 from django.core.checks import CheckMessage, Error, Tags, Warning, register
 from django.core.management import get_commands
-from django.db import NotSupportedError, connections, router
+from django.db import DEFAULT_DB_ALIAS, NotSupportedError, connections, router
 
-from django_jobqueue import conf
+from django_jobqueue import conf, registry
 from django_jobqueue.vendors import vendor_for
 
 
@@ -90,6 +90,23 @@ def check_databases(
     if not databases or alias not in databases:
         return []
     return database_problems(alias)
+
+
+@register("jobqueue")
+def check_atomic_handlers(app_configs: Sequence[AppConfig] | None, **_: Any) -> list[CheckMessage]:
+    """One transaction can hold the end of an atomic handler's job and the handler's own writes."""
+    alias = router.db_for_write(apps.get_model("django_jobqueue", "Job"))
+    atomic = sorted(handler.type for handler in registry.handlers() if handler.atomic)
+    if alias == DEFAULT_DB_ALIAS or not atomic:
+        return []
+    return [
+        Error(
+            f"The handlers of {', '.join(atomic)} are atomic: they write to the database {DEFAULT_DB_ALIAS!r}, but a "
+            f"database router puts jobs into {alias!r}, and no transaction spans both.",
+            hint=f"Route django_jobqueue to {DEFAULT_DB_ALIAS!r}, or use once() in handlers that are not atomic.",
+            id="django_jobqueue.E012",
+        )
+    ]
 
 
 def database_problems(alias: str) -> list[CheckMessage]:
