@@ -140,6 +140,12 @@ class Settings:
         "The queues that this project's workers serve, as shell-style patterns (`mail-*`): a check warns of a "
         "queue in `TASKS` that none matches. `None` says that every queue is served.",
     )
+    WAKEUP: str = _option(
+        "notify",
+        _one_of("notify", "poll"),
+        "How idle workers learn of new jobs: `\"notify\"` (PostgreSQL tells them; polling goes on beside it) or "
+        "`\"poll\"`. Other databases always poll. Use `\"poll\"` behind a transaction-level pooler.",
+    )
     PREPARED_STATEMENTS: bool = _option(
         True,
         _boolean,

@@ -7,7 +7,7 @@ signal                    arguments (``sender`` is always ``Job``)
                           caller's transaction
 ``job_started``           ``job`` (a ``RunningJob``), in the thread that runs the handler
 ``job_finished``          ``job`` (a ``RunningJob``), ``outcome`` (``completed``, ``failed``,
-                          ``retried``, ``snoozed``, ``cancelled`` or ``released``), after the
+                          ``retried``, ``cancelled`` or ``released``), after the
                           database took it
 ========================  =======================================================================
 """

@@ -5,18 +5,17 @@ from __future__ import annotations
 import json
 import logging
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 from django.db import connections
 
-from django_jobqueue import registry, signals
-from django_jobqueue.backoff import Backoff, to_meta
+from django_jobqueue import signals
+from django_jobqueue.backoff import Backoff
 from django_jobqueue.conf import settings
 from django_jobqueue.exceptions import IdempotencyMismatch, InvalidJob, KeysBusy
-from django_jobqueue.jobs import limits
-from django_jobqueue.jobs.priority import parse_priority
+from django_jobqueue.jobs.new_job import NewJob, RowMaker
+from django_jobqueue.jobs.notify import tell_workers
 from django_jobqueue.jobs.queryset import table_of
 from django_jobqueue.vendors import NewRow, retry_transient, vendor_for
 
@@ -26,39 +25,47 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger("django_jobqueue")
 
-_CHUNK_ROWS = 1000
 _CHUNK_BYTES = 4 * 1024 * 1024  # a server may refuse a statement of 16 MiB
 _TRIES = 6  # a taken key whose job is pruned before it can be read is free again
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NewJob:
-    """One job of ``enqueue_many``; the fields mean what they mean in ``enqueue``."""
-
-    type: str
-    payload: Mapping[str, Any] | None = None
-    queue: str | None = None
-    priority: int | str | None = None
-    max_retries: int | None = None
-    backoff: Backoff | str | None = None
-    idempotency_key: str | None = None
-    run_at: datetime | timedelta | None = None
-    meta: Mapping[str, Any] | None = None
+_ALL = ("id", "idempotency_key", "status", "run_at", "created_at")
+_FEW = ("id", "idempotency_key")
 
 
-@dataclass(frozen=True, slots=True)
 class Enqueued:
     """What became of one item: its job, created or found by its key, or why it was refused."""
 
-    job: Job | None
-    error: IdempotencyMismatch | None = None
+    __slots__ = ("_job", "_manager", "error", "id", "replayed")
+
+    def __init__(
+        self,
+        manager: JobManager,
+        id: int | None,
+        *,
+        job: Job | None = None,
+        replayed: bool = False,
+        error: IdempotencyMismatch | None = None,
+    ) -> None:
+        self._manager = manager
+        self._job = job
+        self.id = id
+        self.replayed = replayed
+        self.error = error
+
+    @property
+    def job(self) -> Job | None:
+        """The job, read from the database when it is first asked for.
+
+        ``None`` when the item was refused, or when the job has been pruned meanwhile.
+        """
+        if self._job is None and self.id is not None:
+            self._job = self._manager.using(self._manager.write_alias).filter(pk=self.id).first()
+        return self._job
 
     @property
     def outcome(self) -> str:
         """``created``, ``replayed`` or ``rejected``."""
-        if self.job is None:
-            return "rejected"
-        return "replayed" if self.job.replayed else "created"
+        return "rejected" if self.error is not None else "replayed" if self.replayed else "created"
 
 
 def enqueue(
@@ -84,18 +91,10 @@ def enqueue(
     ``IdempotencyMismatch`` with ``IDEMPOTENCY_MISMATCH = "reject"``, and ``KeysBusy`` when the job of the key
     comes and goes faster than it can be read.
     """
-    new = NewJob(
-        type=type,
-        payload=payload,
-        queue=queue,
-        priority=priority,
-        max_retries=max_retries,
-        backoff=backoff,
-        idempotency_key=idempotency_key,
-        run_at=run_at,
-        meta=meta,
+    row = RowMaker(enqueued_by).row(
+        type, payload, queue, priority, max_retries, backoff, idempotency_key, run_at, meta
     )
-    outcome = _enqueue(manager, [_row(new, enqueued_by)])[0]
+    outcome = _enqueue(manager, [row], _ALL)[0]
     if outcome.error is not None:
         raise outcome.error
     assert outcome.job is not None
@@ -110,79 +109,33 @@ def enqueue_many(
     All items are checked first: ``InvalidJob`` names the first bad one, and then nothing was added. A key
     that occurs twice among the items is one job. Wrap the call in ``atomic`` to add all or none.
     """
+    make = RowMaker(enqueued_by).from_item
     rows = []
-    for index, item in enumerate(jobs):
+    for item in jobs:
         try:
-            rows.append(_row(item if isinstance(item, NewJob) else NewJob(**item), enqueued_by))
+            rows.append(make(item))
         except InvalidJob as error:
-            raise InvalidJob(f"jobs[{index}].{error.field}", error.problem) from None
-        except TypeError as error:
-            raise InvalidJob(f"jobs[{index}]", str(error)) from None
-    return [outcome for chunk in _chunks(rows) for outcome in _enqueue(manager, chunk)]
+            field = f"jobs[{len(rows)}]" + (f".{error.field}" if error.field else "")
+            raise InvalidJob(field, error.problem) from None
+    most = vendor_for(connections[manager.write_alias]).rows_a_statement
+    return [outcome for chunk in _chunks(rows, most) for outcome in _enqueue(manager, chunk, _FEW)]
 
 
-def _chunks(rows: Iterable[NewRow]) -> Iterator[list[NewRow]]:
+def _chunks(rows: Iterable[NewRow], most: int) -> Iterator[list[NewRow]]:
     chunk: list[NewRow] = []
     size = 0
     for row in rows:
-        size += len(row.payload.encode()) + len(row.meta.encode())
-        if chunk and (size > _CHUNK_BYTES or len(chunk) == _CHUNK_ROWS):
+        bytes_of_row = 4 * (len(row.payload) + len(row.meta))  # a character has four bytes of UTF-8 at most
+        if chunk and (size + bytes_of_row > 4 * _CHUNK_BYTES or len(chunk) == most):
             yield chunk
-            chunk, size = [], len(row.payload.encode()) + len(row.meta.encode())
+            chunk, size = [], 0
+        size += bytes_of_row
         chunk.append(row)
     if chunk:
         yield chunk
 
 
-def _row(new: NewJob, enqueued_by: str) -> NewRow:
-    type = limits.check_text("type", new.type, limits.TYPE_LENGTH)
-    handler = registry.get(type)
-    queue = new.queue if new.queue is not None else handler.queue if handler else "default"
-    priority = new.priority if new.priority is not None else handler.priority if handler else 0
-    max_retries = new.max_retries
-    if max_retries is None and handler is not None:
-        max_retries = handler.max_retries
-    if max_retries is None:
-        max_retries = settings().MAX_RETRIES
-    key = new.idempotency_key
-    run_at, delay = None, 0.0
-    if isinstance(new.run_at, timedelta):
-        delay = limits.check_delay("run_at", new.run_at)
-    elif new.run_at is not None:
-        run_at = limits.check_time("run_at", new.run_at)
-    return NewRow(
-        type=type,
-        payload="{}"
-        if new.payload is None
-        else limits.dump_object("payload", new.payload, settings().MAX_PAYLOAD_BYTES),
-        queue=limits.check_text("queue", queue, limits.QUEUE_LENGTH),
-        priority=parse_priority(priority),
-        max_retries=limits.check_integer("max_retries", max_retries, 0, limits.MAX_RETRIES),
-        idempotency_key=None if key is None else limits.check_text("idempotency_key", key, limits.KEY_LENGTH),
-        enqueued_by=enqueued_by and limits.check_text("enqueued_by", enqueued_by, limits.PRINCIPAL_LENGTH),
-        meta=_meta(new),
-        run_at=run_at,
-        delay=delay,
-    )
-
-
-def _meta(new: NewJob) -> str:
-    if new.meta is None and new.backoff is None:
-        return "{}"
-    given = new.meta if new.meta is not None else {}
-    text = limits.dump_object("meta", given, limits.META_BYTES)
-    for name in given:
-        if name.startswith("_"):
-            raise InvalidJob("meta", f"{name[:50]!r}: names that start with _ are reserved.")
-    if new.backoff is None:
-        return text
-    try:
-        return limits.dump_object("meta", {**given, "_backoff": to_meta(new.backoff)}, limits.META_BYTES)
-    except (ImportError, ValueError) as error:
-        raise InvalidJob("backoff", str(error)) from None
-
-
-def _enqueue(manager: JobManager, rows: Sequence[NewRow]) -> list[Enqueued]:
+def _enqueue(manager: JobManager, rows: Sequence[NewRow], columns: Sequence[str]) -> list[Enqueued]:
     """Insert ``rows`` and say what became of each: a check for the key first, then the unique key itself."""
     outcomes: dict[int, Enqueued] = {}
     todo = list(range(len(rows)))
@@ -194,11 +147,10 @@ def _enqueue(manager: JobManager, rows: Sequence[NewRow]) -> list[Enqueued]:
         for index in todo:
             key = rows[index].idempotency_key
             if key is not None and key in found:
-                outcomes[index] = _replay(rows[index], found[key])
+                outcomes[index] = _replay(manager, rows[index], found[key])
             else:
                 fresh.setdefault(index if key is None else key, index)
-        for index, job in _insert(manager, rows, list(fresh.values())):
-            outcomes[index] = Enqueued(job)
+        outcomes.update(_insert(manager, rows, list(fresh.values()), columns))
         todo = [index for index in todo if index not in outcomes]
         if not todo:
             return [outcomes[index] for index in range(len(rows))]
@@ -214,15 +166,15 @@ def _find(manager: JobManager, keys: Sequence[str], *, locking: bool) -> dict[st
     return {job.idempotency_key: job for job in jobs if job.idempotency_key is not None}
 
 
-def _replay(row: NewRow, job: Job) -> Enqueued:
+def _replay(manager: JobManager, row: NewRow, job: Job) -> Enqueued:
     job.replayed = True
     if different := _difference(row, job):
         error = IdempotencyMismatch(job.pk, different)
         if settings().IDEMPOTENCY_MISMATCH == "reject":
-            return Enqueued(None, error)
+            return Enqueued(manager, None, error=error)
         logger.warning("Enqueue by the key of job %s, which has a different %s", job.pk, different)
         job.mismatch = different
-    return Enqueued(job)
+    return Enqueued(manager, job.pk, job=job, replayed=True)
 
 
 def _difference(row: NewRow, job: Job) -> str:
@@ -231,28 +183,36 @@ def _difference(row: NewRow, job: Job) -> str:
     return "payload" if job.payload != json.loads(row.payload) else ""
 
 
-def _insert(manager: JobManager, rows: Sequence[NewRow], chosen: Sequence[int]) -> list[tuple[int, Job]]:
-    """Insert the chosen rows; (index, job) of those whose key was free."""
+def _insert(
+    manager: JobManager, rows: Sequence[NewRow], chosen: Sequence[int], columns: Sequence[str]
+) -> dict[int, Enqueued]:
+    """Insert the chosen rows; what became, by index, of those whose key was free."""
     if not chosen:
-        return []
+        return {}
     connection = connections[manager.write_alias]
     vendor = vendor_for(connection)
     table = table_of(manager.model)
     new = [rows[index] for index in chosen]
-    inserted = retry_transient(connection, lambda: vendor.insert(connection, table, new))
+    inserted = retry_transient(connection, lambda: vendor.insert(connection, table, new, columns=columns))
     by_key = {rows[index].idempotency_key: index for index in chosen}
     keyless = (index for index in chosen if rows[index].idempotency_key is None)
-    jobs = []
-    for id, key, status, run_at, created_at in inserted:
+    outcomes = {}
+    for id, key, *rest in inserted:
         index = next(keyless) if key is None else by_key[key]
-        created = vendor.load_instant(created_at)
-        job = _job(manager, rows[index], id, status, vendor.load_instant(run_at), created)
-        signals.send(signals.job_enqueued, manager.model, job_id=id, type=job.type, queue=job.queue)
-        jobs.append((index, job))
-    return jobs
+        job = _job(manager, rows[index], id, rest) if rest else None
+        outcomes[index] = Enqueued(manager, id, job=job)
+    for index, outcome in outcomes.items() if signals.job_enqueued.receivers else ():
+        row = rows[index]
+        signals.send(signals.job_enqueued, manager.model, job_id=outcome.id, type=row.type, queue=row.queue)
+    for queue in {row.queue for row in new}:
+        tell_workers(manager, queue)
+    return outcomes
 
 
-def _job(manager: JobManager, row: NewRow, id: int, status: str, run_at: Any, created: Any) -> Job:
+def _job(manager: JobManager, row: NewRow, id: int, rest: Sequence[Any]) -> Job:
+    vendor = vendor_for(connections[manager.write_alias])
+    status, run_at, created_at = rest
+    created = vendor.load_instant(created_at)
     job = manager.model(
         id=id,
         type=row.type,
@@ -260,7 +220,7 @@ def _job(manager: JobManager, row: NewRow, id: int, status: str, run_at: Any, cr
         queue=row.queue,
         priority=row.priority,
         status=status,
-        run_at=run_at,
+        run_at=vendor.load_instant(run_at),
         max_retries=row.max_retries,
         idempotency_key=row.idempotency_key,
         enqueued_by=row.enqueued_by,

@@ -11,6 +11,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from operator import itemgetter
 from typing import Any, ClassVar, NamedTuple
 
 from django.db import DatabaseError, transaction
@@ -45,8 +46,7 @@ class Table:
     due_index: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NewRow:
+class NewRow(NamedTuple):
     """One row to insert. ``payload`` and ``meta`` are JSON texts; ``delay`` is seconds from now."""
 
     type: str
@@ -91,6 +91,10 @@ class Vendor(ABC):
     """Placeholder of a JSON text."""
     returns_updated_rows: ClassVar[bool] = True
     """Whether UPDATE has RETURNING."""
+    rows_a_statement: ClassVar[int] = 1000
+    """How many rows one ``insert`` takes."""
+    notifies: ClassVar[bool] = False
+    """Whether connections can tell each other something (``notify``, ``listen``, ``heard``)."""
 
     @abstractmethod
     def problems(self, connection: BaseDatabaseWrapper) -> list[tuple[str, str]]:
@@ -141,6 +145,22 @@ class Vendor(ABC):
         Returns the ids that were updated, each with whether a cancel is requested. A claim that is missing
         from the answer is lost. Rows are reached by primary key only.
         """
+
+    def notify(self, connection: BaseDatabaseWrapper, channel: str, message: str) -> None:
+        """Tell everybody who listens on ``channel`` now; who does not is told nothing later."""
+        raise NotImplementedError
+
+    def listen(self, connection: BaseDatabaseWrapper, channel: str) -> int:
+        """Listen on ``channel``; a file descriptor that is readable when there may be something to hear."""
+        raise NotImplementedError
+
+    def heard(self, connection: BaseDatabaseWrapper) -> list[str]:
+        """The messages that arrived since the last call; never waits."""
+        raise NotImplementedError
+
+    def change_marker(self, connection: BaseDatabaseWrapper) -> int | None:
+        """A number that changes when another connection commits a change; ``None`` where nothing tells that."""
+        return None
 
     @abstractmethod
     def in_transaction(self, connection: BaseDatabaseWrapper) -> bool:
@@ -297,19 +317,27 @@ class Vendor(ABC):
             params=[lease_seconds],
         )
 
-    def insert(self, connection: BaseDatabaseWrapper, table: Table, rows: Sequence[NewRow]) -> list[Row]:
+    def insert(
+        self,
+        connection: BaseDatabaseWrapper,
+        table: Table,
+        rows: Sequence[NewRow],
+        *,
+        columns: Sequence[str],
+    ) -> list[Row]:
         """Insert the rows whose key is free, in one statement; a taken key is passed over, nothing else is.
 
-        Returns (id, idempotency_key, status, run_at, created_at) of what was inserted, by ascending id, which
-        is the order of ``rows``.
+        Returns ``columns`` (``id`` is the first) of what was inserted, in the order of ``rows``.
         """
         sql, params = self._insert_sql(connection, table, rows)
-        keyed = any(row.idempotency_key is not None for row in rows)
-        skip = " ON CONFLICT (idempotency_key) DO NOTHING" if keyed else ""
         inserted = self._rows(
-            connection, f"{sql}{skip} RETURNING id, idempotency_key, status, run_at, created_at", params
+            connection, f"{sql}{self._skip_taken(rows)} RETURNING {', '.join(columns)}", params
         )
-        return sorted(inserted)
+        return sorted(inserted, key=itemgetter(0))  # rows get their ids in the order in which they are given
+
+    def _skip_taken(self, rows: Sequence[NewRow]) -> str:
+        keyed = any(row.idempotency_key is not None for row in rows)
+        return " ON CONFLICT (idempotency_key) DO NOTHING" if keyed else ""
 
     def quote(self, connection: BaseDatabaseWrapper, table: Table) -> str:
         """The table's name, quoted."""

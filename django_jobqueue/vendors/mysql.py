@@ -177,14 +177,21 @@ class MySQL(Vendor):
                     )
         return current
 
-    def insert(self, connection: BaseDatabaseWrapper, table: Table, rows: Sequence[NewRow]) -> list[Row]:
+    def insert(
+        self,
+        connection: BaseDatabaseWrapper,
+        table: Table,
+        rows: Sequence[NewRow],
+        *,
+        columns: Sequence[str],
+    ) -> list[Row]:
         # INSERT IGNORE would swallow other errors too, so a taken key is found, dropped, and the rest is sent
         # again. A failed statement changes nothing in InnoDB, inside a transaction as well.
         rows = list(rows)
         while rows:
             sql, params = self._insert_sql(connection, table, rows)
             try:
-                return self._insert(connection, table, sql, params, len(rows))
+                return self._insert(connection, table, sql, params, len(rows), ", ".join(columns))
             except IntegrityError as error:
                 if _number(error) != _DUPLICATE or "idempotency_key" not in str(error):
                     raise
@@ -199,11 +206,18 @@ class MySQL(Vendor):
         return []
 
     def _insert(
-        self, connection: BaseDatabaseWrapper, table: Table, sql: str, params: Sequence[Any], count: int
+        self,
+        connection: BaseDatabaseWrapper,
+        table: Table,
+        sql: str,
+        params: Sequence[Any],
+        count: int,
+        columns: str,
     ) -> list[Row]:
-        columns = "id, idempotency_key, status, run_at, created_at"
         if connection.features.can_return_columns_from_insert:
-            return sorted(self._rows(connection, f"{sql} RETURNING {columns}", params))
+            return sorted(
+                self._rows(connection, f"{sql} RETURNING {columns}", params), key=lambda row: row[0]
+            )
         with connection.cursor() as cursor:
             cursor.execute(sql, params)
             first = cursor.lastrowid  # of the first row; a simple insert gets consecutive ids

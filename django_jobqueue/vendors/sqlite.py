@@ -55,6 +55,9 @@ class SQLite(Vendor):
     def in_transaction(self, connection: BaseDatabaseWrapper) -> bool:
         return bool(connection.connection.in_transaction)
 
+    def change_marker(self, connection: BaseDatabaseWrapper) -> int | None:
+        return int(self._rows(connection, "PRAGMA data_version", [])[0][0])
+
     def exact_collation(self, connection: BaseDatabaseWrapper) -> str | None:
         return None
 

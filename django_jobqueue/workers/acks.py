@@ -91,14 +91,17 @@ class Acks:
             except (DataError, IntegrityError):
                 self.flush_carefully(batch)
 
-    def flush_others(self) -> None:
-        """Write what is no completion."""
+    def flush_others(self) -> bool:
+        """Write what is no completion; whether there was any."""
+        written = False
         while self._others:
             job, outcome = self._others[0]
             label = self._write(job, outcome)
             self._others.popleft()
             self._settled(job)
             self._tell(job, outcome, label)
+            written = True
+        return written
 
     def flush_carefully(self, batch: list[Done]) -> None:
         """Write a batch one by one because the database cannot hold one of its results; that job fails."""

@@ -23,6 +23,7 @@ from django_jobqueue.workers.async_pool import AsyncPool
 from django_jobqueue.workers.execute import unknown_type
 from django_jobqueue.workers.job import RunningJob
 from django_jobqueue.workers.leases import Leases
+from django_jobqueue.workers.listener import Listener
 from django_jobqueue.workers.outcome import Outcome, Released
 from django_jobqueue.workers.pace import MOST, Pace
 from django_jobqueue.workers.pool import ThreadPool
@@ -82,9 +83,11 @@ class Worker:
         self._threads = ThreadPool(options.concurrency, self._report, self._wakeup.ring)
         self._async = AsyncPool(options.async_concurrency, self._report)
         self._pace = Pace(options.prefetch)
+        self._listener = Listener(manager)
         self._poll = Pause(_SHORTEST_POLL, options.poll_interval)
         self._poll_at = 0.0
         self._only_queue: tuple[str, float] | None = None
+        self._looked_in_vain = False
         self._progress_at = time.monotonic()
         self._fault = Pause(0.1, _LONGEST_FAULT_PAUSE)
         self._in_fault = False
@@ -119,12 +122,16 @@ class Worker:
 
     def _step(self) -> None:
         """One round: keep leases and queue in order, write outcomes, claim, wait."""
+        self._listener.attend()
         self._leases.renew()
-        self._acks.flush_others()
+        if self._acks.flush_others():
+            self._expect_work()
         if self._upkeep.next_due() <= time.monotonic() and self._upkeep.run():
             self._expect_work()
         limit = self._room() if time.monotonic() >= self._poll_at else 0
-        if limit:
+        if limit and not self._acks and not self._options.drain and self._idle_look_is_vain():
+            self._poll_at = time.monotonic() + self._poll.grow()
+        elif limit:
             self._exchange(limit)
         elif self._acks.due() <= time.monotonic():
             self._write_completions()
@@ -132,7 +139,22 @@ class Worker:
             return
         self._threads.interrupt_late()
         self._give_back_stalled()
-        self._wakeup.wait(self._until_next())
+        if self._wakeup.wait(self._until_next(), self._listener.fileno):
+            self._listen()
+
+    def _listen(self) -> None:
+        """Somebody told of new jobs: look into that queue at once."""
+        options = self._options
+        for queue in self._listener.heard():
+            if queue in options.exclude_queues or queue not in (options.queues or (queue,)):
+                continue
+            if self._only_queue is None and not self._leases:
+                self._only_queue = (queue, time.monotonic() + _QUEUE_TRUSTED_FOR)
+            self._expect_work()
+
+    def _idle_look_is_vain(self) -> bool:
+        """Whether the last look found nothing and nobody changed anything since."""
+        return self._listener.nothing_changed() and self._looked_in_vain
 
     def _until_next(self) -> float:
         due = min(self._leases.next_due(), self._upkeep.next_due(), self._acks.due())
@@ -144,6 +166,7 @@ class Worker:
     def _expect_work(self) -> None:
         self._poll.reset()
         self._poll_at = 0.0
+        self._looked_in_vain = False
 
     def _room(self) -> int:
         """How many jobs to claim now: none while the line is long enough for the pace of the threads."""
@@ -178,6 +201,7 @@ class Worker:
             self._acks.flush_carefully(batch)
             return
         self._settle(batch, taken)
+        self._looked_in_vain = not rows
         self._remember_queue(rows, limit)
         if rows:
             self._poll.reset()
@@ -296,6 +320,8 @@ class Worker:
             self._in_fault = True
             self._threads.distrust_connections()
             self._async.distrust_connections()
+        self._listener.forget()
+        self._expect_work()  # what was told meanwhile was not heard
         django_connections[self._manager.write_alias].close()
         end = time.monotonic() + self._fault.grow()
         requests = self.shutdown.requests

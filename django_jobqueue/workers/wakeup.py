@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import random
 import select
 import socket
 
@@ -27,13 +28,19 @@ class Wakeup:
             with contextlib.suppress(BlockingIOError):
                 self._writer.send(b"\0")
 
-    def wait(self, timeout: float) -> None:
-        """Wait until rung, at most ``timeout`` seconds."""
-        if select.select([self._reader], [], [], max(0.0, timeout))[0]:
+    def wait(self, timeout: float, also: int | None = None) -> bool:
+        """Wait until rung or until the descriptor ``also`` is readable, at most ``timeout`` seconds.
+
+        Returns whether ``also`` is readable.
+        """
+        watched: list[socket.socket | int] = [self._reader] if also is None else [self._reader, also]
+        ready = select.select(watched, [], [], max(0.0, timeout))[0]
+        if self._reader in ready:
             with contextlib.suppress(BlockingIOError):
                 while self._reader.recv(4096):
                     pass
         self._rung = False
+        return also is not None and also in ready
 
     def close(self) -> None:
         """Give the descriptors back."""
@@ -42,7 +49,7 @@ class Wakeup:
 
 
 class Pause:
-    """A wait that grows from ``shortest`` to ``longest`` seconds while nothing happens."""
+    """A wait that grows from ``shortest`` to ``longest`` seconds while nothing happens, a little at random."""
 
     def __init__(self, shortest: float, longest: float) -> None:
         self._shortest = min(shortest, longest)
@@ -50,10 +57,10 @@ class Pause:
         self._next = self._shortest
 
     def grow(self) -> float:
-        """The wait now; the next one is twice as long."""
+        """The wait now; the next one is half as long again."""
         wait = self._next
-        self._next = min(self._longest, wait * 2)
-        return wait
+        self._next = min(self._longest, wait * 1.5)
+        return wait * (0.9 + 0.2 * random.random())
 
     def reset(self) -> None:
         """Something happened: start short again."""

@@ -163,7 +163,7 @@ def test_the_database_itself_refuses_a_key_twice(jobs):
 
 
 def test_an_integrity_error_that_is_not_about_the_key_is_no_duplicate(jobs, monkeypatch):
-    from django_jobqueue.jobs import enqueue as module
+    from django_jobqueue.jobs import new_job as module
 
     monkeypatch.setattr(module, "parse_priority", lambda value: 101)
     with pytest.raises(IntegrityError, match="jobqueue_job_priority_range"), transaction.atomic():

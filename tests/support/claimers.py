@@ -155,7 +155,7 @@ class Mix:
             for key, queue in zip(keys, queues, strict=True)
         ]
         outcomes = Job.objects.enqueue_many(new)
-        self.created += [outcome.job.pk for outcome in outcomes if outcome.job and not outcome.job.replayed]
+        self.created += [outcome.id for outcome in outcomes if outcome.outcome == "created"]
 
     def run(self) -> None:
         queues = self.random.choice([None, ["a"], ["b", "a"]])

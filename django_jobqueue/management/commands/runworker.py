@@ -19,6 +19,7 @@ from django_jobqueue.exceptions import InvalidJob
 from django_jobqueue.jobs import limits
 from django_jobqueue.models import Job
 from django_jobqueue.workers.loop import Worker, WorkerOptions, default_worker_id
+from django_jobqueue.workers.pace import MOST
 from django_jobqueue.workers.processes import run_processes
 from django_jobqueue.workers.reload import run_reloading
 
@@ -35,6 +36,17 @@ class Command(BaseCommand):
         parser.add_argument("--exclude-queues", help="Comma-separated queues not to serve.")
         parser.add_argument(
             "--concurrency", type=int, default=4, help="Jobs at once in a process (default: 4)."
+        )
+        parser.add_argument(
+            "--async-concurrency",
+            type=int,
+            default=100,
+            help="Async jobs at once in a process (default: 100).",
+        )
+        parser.add_argument(
+            "--prefetch",
+            type=int,
+            help="Most jobs that may wait in a process for a free place; 0 for none (default: by their pace).",
         )
         parser.add_argument("--processes", type=int, default=1, help="Worker processes (default: 1).")
         parser.add_argument("--worker-id", help="Name in the jobs' rows (default: host, pid, random part).")
@@ -114,6 +126,9 @@ class Command(BaseCommand):
             conf.SHUTDOWN_TIMEOUT if options["shutdown_timeout"] is None else options["shutdown_timeout"]
         )
         max_jobs = options["max_jobs"]
+        prefetch = (
+            MOST if options["prefetch"] is None else self._number("--prefetch", options["prefetch"], 0, MOST)
+        )
         try:
             worker_id = options["worker_id"]
             if worker_id is not None:
@@ -123,6 +138,10 @@ class Command(BaseCommand):
                 queues=queues,
                 exclude_queues=excluded,
                 concurrency=self._number("--concurrency", options["concurrency"], 1, 1000),
+                async_concurrency=self._number(
+                    "--async-concurrency", options["async_concurrency"], 1, 10_000
+                ),
+                prefetch=prefetch,
                 lease_seconds=limits.check_seconds("--lease", lease, 1, 604800),
                 poll_interval=limits.check_seconds("--poll-interval", poll, 0.005, 60),
                 shutdown_timeout=limits.check_seconds("--shutdown-timeout", timeout, 0, 86400),
