@@ -13,10 +13,10 @@ from django_jobqueue.backoff import Backoff, delay_before, from_meta, resolve
 from django_jobqueue.conf import settings
 from django_jobqueue.exceptions import ClaimLost
 from django_jobqueue.jobs import limits
-from django_jobqueue.jobs.queryset import attempts_of, transition
+from django_jobqueue.jobs.queryset import attempts_of, in_source_of, transition
 from django_jobqueue.jobs.retry_policy import Decision, Failure, decide
 from django_jobqueue.jobs.running.claims import holds, read, refusal
-from django_jobqueue.jobs.status import FINISHED, sources
+from django_jobqueue.jobs.status import FINISHED
 from django_jobqueue.vendors import Now, retry_transient
 
 if TYPE_CHECKING:
@@ -78,7 +78,7 @@ def _lock(manager: JobManager, job_id: int, guard: Q, skip_locked: bool) -> Job 
     """The running job as it is now, also under repeatable read; locked, so that it stays so."""
     alias = manager.write_alias
     skip_locked = skip_locked and connections[alias].features.has_select_for_update_skip_locked
-    jobs = manager.using(alias).filter(guard, pk=job_id, status__in=sources("retry_or_fail"))
+    jobs = manager.using(alias).filter(guard, in_source_of("retry_or_fail"), pk=job_id)
     return jobs.select_for_update(skip_locked=skip_locked).first()
 
 
