@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 
 import pytest
+from django.db import connection
 
 from django_jobqueue.models import Job
 from tests.support import claimers
@@ -93,3 +94,20 @@ def test_two_claimers_of_one_job_are_one_winner(race):
         barrier.wait(60)
     won = [[job_id for job_id in claims if job_id] for claims in zip(*race.end(), strict=True)]
     assert won == [[job_id] for job_id in placed]
+
+
+def test_a_claim_passes_over_a_row_that_another_transaction_holds(race):
+    held, free = enqueue(2, types=["test.noop"])
+    Job.objects.filter(pk=held).update(priority=50)
+    race.add(claimers.hold_row, held)
+    barrier = race.begin(with_test=True)
+    barrier.wait(60)
+    if connection.features.has_select_for_update_skip_locked:
+        claimed = Job.objects.claim_many(worker_id="worker-1", limit=2, queues=["default"])
+        barrier.wait(60)
+        assert [job.pk for job in claimed] == [free]
+    else:  # one writer at a time: there is nothing to pass over, only to wait for
+        barrier.wait(60)
+        claimed = Job.objects.claim_many(worker_id="worker-1", limit=2, queues=["default"])
+        assert [job.pk for job in claimed] == [held, free]
+    race.end()
