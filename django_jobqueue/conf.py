@@ -94,6 +94,13 @@ def _patterns(value: Any) -> str | None:
     return None if all(isinstance(name, str) and name for name in value) else sentence
 
 
+def _keeping(value: Any) -> str | None:
+    keeping = value if isinstance(value, dict) else {"any": value}
+    if all(isinstance(queue, str) and isinstance(keep, bool) for queue, keep in keeping.items()):
+        return None
+    return "must be True, False or a dict of queue names to these"
+
+
 def _option(default: Any, check: Check, text: str) -> Any:
     return dataclasses.field(default=default, metadata={"check": check, "text": text})
 
@@ -140,11 +147,17 @@ class Settings:
         "The queues that this project's workers serve, as shell-style patterns (`mail-*`): a check warns of a "
         "queue in `TASKS` that none matches. `None` says that every queue is served.",
     )
+    KEEP_COMPLETED: Any = _option(
+        True,
+        _keeping,
+        "Whether the rows of completed jobs stay until they are pruned. `False`, or `False` for a queue in a dict, "
+        "lets `runworker` delete them at once; jobs with a key, and jobs claimed more than once, always stay.",
+    )
     WAKEUP: str = _option(
         "notify",
         _one_of("notify", "poll"),
-        "How idle workers learn of new jobs: `\"notify\"` (PostgreSQL tells them; polling goes on beside it) or "
-        "`\"poll\"`. Other databases always poll. Use `\"poll\"` behind a transaction-level pooler.",
+        'How idle workers learn of new jobs: `"notify"` (PostgreSQL tells them; polling goes on beside it) or '
+        '`"poll"`. Other databases always poll. Use `"poll"` behind a transaction-level pooler.',
     )
     PREPARED_STATEMENTS: bool = _option(
         True,
@@ -202,6 +215,12 @@ class Settings:
     MAX_RESULT_BYTES: int = _option(
         65536, _integer(2, 16 * 1024 * 1024), "Largest result or progress, as compact UTF-8 JSON."
     )
+
+    def keeps_completed(self, queue: str) -> bool:
+        """Whether completed jobs of ``queue`` stay."""
+        if isinstance(self.KEEP_COMPLETED, dict):
+            return bool(self.KEEP_COMPLETED.get(queue, True))
+        return bool(self.KEEP_COMPLETED)
 
 
 def options() -> tuple[dataclasses.Field[Any], ...]:

@@ -13,12 +13,17 @@ from django.apps import apps
 from django_jobqueue import backoff as backoffs
 from django_jobqueue.backoff import Backoff
 
+LEAST_MEMORY = 16 * 1024 * 1024
+"""The smallest memory limit. With less a handler could hardly connect to a database."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Handler:
     """A function that runs the jobs of one type, with the defaults of those jobs.
 
-    Calling it calls the function itself, with no queue in between. ``timeout`` is in seconds of run time.
+    Calling it calls the function itself, with no queue in between. ``timeout`` is in seconds of run time,
+    ``memory_limit`` in bytes. ``is_async`` tells whether the function runs on the worker's event loop, which an
+    isolated one never does.
     """
 
     type: str
@@ -30,6 +35,9 @@ class Handler:
     timeout: float | None = None
     is_async: bool = False
     atomic: bool = False
+    isolate: bool = False
+    memory_limit: int | None = None
+    keep_completed: bool | None = None
     sensitive: frozenset[str] = frozenset()
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
@@ -92,6 +100,9 @@ def job_handler(
     backoff: Backoff | str | None = None,
     timeout: float | timedelta | None = None,
     atomic: bool = False,
+    isolate: bool = False,
+    memory_limit: int | None = None,
+    keep_completed: bool | None = None,
     sensitive: Collection[str] = (),
 ) -> Callable[[Callable[..., Any]], Handler]:
     """Register a function, plain or ``async``, as the handler of the jobs of ``type``.
@@ -99,7 +110,10 @@ def job_handler(
     The function is called with a ``RunningJob`` and the payload's entries as keyword arguments. A module
     named ``jobs`` in any installed app is imported at start, so handlers written there are found.
     With ``atomic`` the function, its writes to the default database and the job's completion are one
-    transaction. ``sensitive`` names entries of the payload that only workers see: the API, the admin and the
+    transaction. With ``isolate`` it runs in a process of its own, which a crash ends alone, and which may take
+    up to ``memory_limit`` bytes more than the worker has. ``keep_completed=False`` lets the
+    worker delete completed jobs instead of keeping them until they are pruned (never jobs with a key); left
+    out, ``KEEP_COMPLETED`` says. ``sensitive`` names entries of the payload that only workers see: the API, the admin and the
     errors that they show have them masked. Raises ``ValueError`` when another function already handles the type.
     """
     if not isinstance(type, str) or not type.strip() or len(type) > 200:
@@ -107,6 +121,7 @@ def job_handler(
     seconds = timeout.total_seconds() if isinstance(timeout, timedelta) else timeout
     if seconds is not None and not seconds > 0:
         raise ValueError(f"timeout: {timeout!r} is not a positive time.")
+    _check_isolation(isolate, memory_limit, atomic)
     if isinstance(sensitive, str) or not all(isinstance(name, str) and name for name in sensitive):
         raise ValueError(f"sensitive: {sensitive!r} is not a list of names.")
 
@@ -121,8 +136,11 @@ def job_handler(
             max_retries=max_retries,
             backoff=backoffs.resolve(backoff),
             timeout=seconds,
-            is_async=inspect.iscoroutinefunction(function),
+            is_async=inspect.iscoroutinefunction(function) and not isolate,
             atomic=atomic,
+            isolate=isolate,
+            memory_limit=memory_limit,
+            keep_completed=keep_completed,
             sensitive=frozenset(sensitive),
         )
         known = _handlers.get(type)
@@ -135,6 +153,22 @@ def job_handler(
         return handler
 
     return register
+
+
+def _check_isolation(isolate: bool, memory_limit: int | None, atomic: bool) -> None:
+    if isolate and atomic:
+        raise ValueError(
+            "isolate: an atomic handler runs in the worker's process; use job.complete_in_transaction() in the "
+            "isolated handler instead of atomic=True."
+        )
+    if memory_limit is None:
+        return
+    if not isolate:
+        raise ValueError("memory_limit: only a process can be limited; add isolate=True.")
+    if isinstance(memory_limit, bool) or not isinstance(memory_limit, int) or memory_limit < LEAST_MEMORY:
+        raise ValueError(
+            f"memory_limit: {memory_limit!r} is not a number of bytes from {LEAST_MEMORY} (16 MiB) on."
+        )
 
 
 def _origin(function: Callable[..., Any]) -> tuple[str, str]:

@@ -12,7 +12,7 @@ from django_jobqueue.jobs.finished.retry import retry
 from django_jobqueue.jobs.pending.cancel import cancel
 from django_jobqueue.jobs.pending.claim import claim, claim_many
 from django_jobqueue.jobs.queryset import JobQuerySet
-from django_jobqueue.jobs.running.complete import complete, complete_many
+from django_jobqueue.jobs.running.complete import complete, complete_claims, complete_many
 from django_jobqueue.jobs.running.exchange import exchange
 from django_jobqueue.jobs.running.fail import fail
 from django_jobqueue.jobs.running.heartbeat import heartbeat, renew_many
@@ -43,6 +43,7 @@ class JobManager(models.Manager["Job"]):
     # running -> completed
     complete = complete
     complete_many = complete_many
+    complete_claims = complete_claims
     # running -> completed and pending -> running at once
     exchange = exchange
     # running -> pending | scheduled | failed | cancelled: the one place of the retry decision, its callers

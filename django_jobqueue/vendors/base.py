@@ -16,6 +16,7 @@ from typing import Any, ClassVar, NamedTuple
 
 from django.db import DatabaseError, transaction
 from django.db.backends.base.base import BaseDatabaseWrapper
+from django.db.backends.base.schema import BaseDatabaseSchemaEditor
 
 Row = tuple[Any, ...]
 
@@ -71,11 +72,12 @@ class Claim:
 
 
 class HeldClaim(NamedTuple):
-    """A claim that somebody holds, and the JSON text that goes with it, if any."""
+    """A claim that somebody holds, the JSON text that goes with it, if any, and whether to keep the row."""
 
     id: int
     fencing_token: int
     value: str | None = None
+    keep: bool = True
 
 
 class Vendor(ABC):
@@ -168,6 +170,15 @@ class Vendor(ABC):
 
         Raises whatever the driver raises when the connection is dead.
         """
+
+    @abstractmethod
+    def delete_claims(
+        self, connection: BaseDatabaseWrapper, table: Table, claims: Sequence[HeldClaim]
+    ) -> list[int]:
+        """Delete the rows whose claim is current, by primary key; returns their ids."""
+
+    def tune_table(self, schema_editor: BaseDatabaseSchemaEditor, table: str) -> None:
+        """Set what keeps the jobs' table quick where rows change several times in a short life."""
 
     def load_instant(self, value: Any) -> datetime | None:
         """A time as the driver gave it (a text, naive in UTC, or aware), as an aware ``datetime``."""
@@ -290,8 +301,18 @@ class Vendor(ABC):
     def complete(
         self, connection: BaseDatabaseWrapper, table: Table, claims: Sequence[HeldClaim]
     ) -> dict[int, bool]:
-        """Running -> completed for every current claim; ``value`` is the result. See ``update_claims``."""
-        return self.update_claims(connection, table, claims, assignments=self._completion, params=[])
+        """Running -> completed for every current claim; ``value`` is the result. See ``update_claims``.
+
+        The rows of claims that are not to be kept are deleted instead.
+        """
+        kept = [claim for claim in claims if claim.keep]
+        gone = [claim for claim in claims if not claim.keep]
+        ended: dict[int, bool] = {}
+        if kept:
+            ended = self.update_claims(connection, table, kept, assignments=self._completion, params=[])
+        if gone:
+            ended.update(dict.fromkeys(self.delete_claims(connection, table, gone), False))
+        return ended
 
     @property
     def _completion(self) -> str:

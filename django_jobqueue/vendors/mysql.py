@@ -153,18 +153,10 @@ class MySQL(Vendor):
     ) -> dict[int, bool]:
         name = self.quote(connection, table)
         by_fence = {(claim.id, claim.fencing_token): claim for claim in claims}
-        ids = sorted({claim.id for claim in claims})
         with transaction.atomic(using=connection.alias):
-            locked = self._rows(
-                connection,
-                f"SELECT id, fencing_token, cancel_requested_at IS NOT NULL FROM {name} "
-                f"FORCE INDEX (PRIMARY) WHERE id IN ({_marks(ids)}) AND status = 'running' "
-                "ORDER BY id FOR UPDATE",
-                ids,
-            )
             current: dict[int, bool] = {}
             groups: dict[str | None, list[int]] = {}
-            for id, token, cancel in locked:
+            for id, token, cancel in self._lock_running(connection, table, claims):
                 if claim := by_fence.get((id, token)):
                     current[id] = bool(cancel)
                     groups.setdefault(claim.value, []).append(id)
@@ -176,6 +168,32 @@ class MySQL(Vendor):
                         [*own, *params, *group],
                     )
         return current
+
+    def _lock_running(
+        self, connection: BaseDatabaseWrapper, table: Table, claims: Sequence[HeldClaim]
+    ) -> list[Row]:
+        ids = sorted({claim.id for claim in claims})
+        return self._rows(
+            connection,
+            "SELECT id, fencing_token, cancel_requested_at IS NOT NULL "
+            f"FROM {self.quote(connection, table)} FORCE INDEX (PRIMARY) "
+            f"WHERE id IN ({_marks(ids)}) AND status = 'running' ORDER BY id FOR UPDATE",
+            ids,
+        )
+
+    def delete_claims(
+        self, connection: BaseDatabaseWrapper, table: Table, claims: Sequence[HeldClaim]
+    ) -> list[int]:
+        fences = {(claim.id, claim.fencing_token) for claim in claims}
+        with transaction.atomic(using=connection.alias):
+            locked = self._lock_running(connection, table, claims)
+            ids = [id for id, token, _ in locked if (id, token) in fences]
+            if ids:
+                with connection.cursor() as cursor:
+                    cursor.execute(
+                        f"DELETE FROM {self.quote(connection, table)} WHERE id IN ({_marks(ids)})", ids
+                    )
+        return ids
 
     def insert(
         self,

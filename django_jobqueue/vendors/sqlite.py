@@ -107,3 +107,16 @@ class SQLite(Vendor):
         )
         # The bare column: SQLite 3.40 answers true to IS NOT NULL on a null column in RETURNING.
         return {id: cancel is not None for id, cancel in updated}
+
+    def delete_claims(
+        self, connection: BaseDatabaseWrapper, table: Table, claims: Sequence[HeldClaim]
+    ) -> list[int]:
+        held = json.dumps([[claim.id, claim.fencing_token] for claim in claims])
+        deleted = self._rows(
+            connection,
+            f"DELETE FROM {self.quote(connection, table)} WHERE (id, +fencing_token) IN "
+            "(SELECT json_extract(value, '$[0]'), json_extract(value, '$[1]') FROM json_each(%s)) "
+            "AND +status = 'running' RETURNING id",
+            [held],
+        )
+        return [row[0] for row in deleted]

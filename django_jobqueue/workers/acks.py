@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 
 from django.db import DataError, IntegrityError
 
-from django_jobqueue import signals
+from django_jobqueue import registry, signals
+from django_jobqueue.conf import settings
 from django_jobqueue.exceptions import JobNotFound, TransitionRefused
 from django_jobqueue.jobs.model import Job
 from django_jobqueue.jobs.retry_policy import Failure
@@ -42,6 +43,7 @@ class Acks:
         self._completions: deque[Done] = deque()
         self._others: deque[tuple[RunningJob, Failed | Released | Written]] = deque()
         self._oldest = 0.0
+        self._keep: dict[tuple[str, str], bool] = {}
         self.counts: Counter[str] = Counter()
 
     def __len__(self) -> int:
@@ -68,6 +70,23 @@ class Acks:
         """The completions to write next. They stay owed until ``settle``."""
         return [self._completions[index] for index in range(min(BATCH, len(self._completions)))]
 
+    def claims(self, batch: list[Done]) -> list[HeldClaim]:
+        """A batch as the claims that it completes."""
+        return [
+            HeldClaim(job.id, job.fencing_token, outcome.result, self._keeps(job)) for job, outcome in batch
+        ]
+
+    def _keeps(self, job: RunningJob) -> bool:
+        """Whether the row stays. A key has to stay taken, and a row that was claimed before may have attempts."""
+        try:
+            keep = self._keep[job.type, job.queue]
+        except KeyError:
+            handler = registry.get(job.type)
+            own = handler.keep_completed if handler is not None else None
+            keep = own if own is not None else settings().keeps_completed(job.queue)
+            self._keep[job.type, job.queue] = keep
+        return keep or job.idempotency_key is not None or job.fencing_token > 1
+
     def settle(self, batch: list[Done], taken: Collection[int]) -> None:
         """The database answered: it took the completions in ``taken``, the others of ``batch`` it refused."""
         self._oldest = time.monotonic()
@@ -87,7 +106,7 @@ class Acks:
         self.flush_others()
         while batch := self.completions():
             try:
-                self.settle(batch, self._manager.complete_many(claims(batch)))
+                self.settle(batch, self._manager.complete_claims(self.claims(batch)))
             except (DataError, IntegrityError):
                 self.flush_carefully(batch)
 
@@ -107,7 +126,7 @@ class Acks:
         """Write a batch one by one because the database cannot hold one of its results; that job fails."""
         for job, outcome in batch:
             try:
-                taken = self._manager.complete_many(claims([(job, outcome)]))
+                taken = self._manager.complete_claims(self.claims([(job, outcome)]))
             except (DataError, IntegrityError) as error:
                 logger.error("The result of job %s cannot be stored: %s", job.id, type(error).__name__)
                 self._completions.popleft()
@@ -119,10 +138,17 @@ class Acks:
                 self.settle([(job, outcome)], taken)
 
     def _already_completed(self, batch: list[Done], taken: Collection[int]) -> set[int]:
-        """Those that an earlier write completed whose answer got lost: completed, under the same fence."""
-        asked = {job.id: job.fencing_token for job, _ in batch if job.id not in taken}
-        rows = self._manager.using(self._manager.write_alias).filter(pk__in=asked, status="completed")
-        return {pk for pk, token in rows.values_list("pk", "fencing_token") if asked[pk] == token}
+        """Those that an earlier write ended whose answer got lost: completed under the same fence, or gone."""
+        asked = {job.id: job for job, _ in batch if job.id not in taken}
+        rows = self._manager.using(self._manager.write_alias).filter(pk__in=asked)
+        found = {
+            pk: (token, status) for pk, token, status in rows.values_list("pk", "fencing_token", "status")
+        }
+        return {
+            id
+            for id, job in asked.items()
+            if found.get(id) == (job.fencing_token, "completed") or (id not in found and not self._keeps(job))
+        }
 
     def _write(self, job: RunningJob, outcome: Failed | Released | Written) -> str:
         if isinstance(outcome, Written):
@@ -153,8 +179,3 @@ class Acks:
         elif isinstance(outcome, Released):
             logger.info("Job %s (%s) was given back", job.id, job.type)
         signals.send(signals.job_finished, Job, job=job, outcome=label)
-
-
-def claims(batch: list[Done]) -> list[HeldClaim]:
-    """A batch as the claims that it completes."""
-    return [HeldClaim(job.id, job.fencing_token, outcome.result) for job, outcome in batch]

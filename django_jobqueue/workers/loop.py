@@ -18,7 +18,7 @@ from django_jobqueue import registry
 from django_jobqueue.jobs.pending.take import Wanted
 from django_jobqueue.jobs.running.exchange import COLUMNS
 from django_jobqueue.vendors import Claim
-from django_jobqueue.workers.acks import Acks, Done, claims
+from django_jobqueue.workers.acks import Acks, Done
 from django_jobqueue.workers.async_pool import AsyncPool
 from django_jobqueue.workers.execute import unknown_type
 from django_jobqueue.workers.job import RunningJob
@@ -194,7 +194,7 @@ class Worker:
         """Write the completions and claim up to ``limit`` jobs, in one go where the database can."""
         batch = self._acks.completions()
         try:
-            taken, rows = self._manager.exchange(claims(batch), self._claim, self._wanted(limit))
+            taken, rows = self._manager.exchange(self._acks.claims(batch), self._claim, self._wanted(limit))
         except (DataError, IntegrityError):
             if not batch:
                 raise
@@ -251,7 +251,7 @@ class Worker:
     def _write_completions(self) -> None:
         batch = self._acks.completions()
         try:
-            taken = self._manager.complete_many(claims(batch))
+            taken = self._manager.complete_claims(self._acks.claims(batch))
         except (DataError, IntegrityError):
             self._acks.flush_carefully(batch)
             return

@@ -210,3 +210,9 @@ async def async_meet(job: Any, number: int) -> None:
     _meeting[number] = _meeting.get(number, 0) + 1
     while _meeting[number] < number:
         await asyncio.sleep(0.01)
+
+
+@job_handler("test.unkept", keep_completed=False)
+def unkept(job: Any, fail_first: bool = False) -> None:
+    if fail_first and job.retry_count == 0:
+        raise RuntimeError("once")

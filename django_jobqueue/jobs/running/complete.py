@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from django.db import connections
@@ -54,7 +54,12 @@ def complete_many(manager: JobManager, claims: Sequence[tuple[int, int, str | No
 
     Returns the ids whose claim was current; of the others nothing was changed.
     """
-    held = batch(HeldClaim(id, token, value) for id, token, value in claims)
+    return complete_claims(manager, [HeldClaim(id, token, value) for id, token, value in claims])
+
+
+def complete_claims(manager: JobManager, claims: Iterable[HeldClaim]) -> set[int]:
+    """``complete_many`` for a worker's own claims; rows that are not to be kept are deleted instead."""
+    held = batch(claims)
     if not held:
         return set()
     connection = connections[manager.write_alias]
