@@ -177,7 +177,9 @@ class Vendor(ABC):
     ) -> list[int]:
         """Delete the rows whose claim is current, by primary key; returns their ids."""
 
-    def tune_table(self, schema_editor: BaseDatabaseSchemaEditor, table: str) -> None:
+    def tune_table(  # noqa: B027 - most databases need nothing
+        self, schema_editor: BaseDatabaseSchemaEditor, table: str
+    ) -> None:
         """Set what keeps the jobs' table quick where rows change several times in a short life."""
 
     def load_instant(self, value: Any) -> datetime | None:
