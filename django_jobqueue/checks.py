@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
+from fnmatch import fnmatchcase
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +15,7 @@ from django.core.management import get_commands
 from django.db import DEFAULT_DB_ALIAS, NotSupportedError, connections, router
 
 from django_jobqueue import conf, registry
+from django_jobqueue.exceptions import InvalidJob
 from django_jobqueue.vendors import vendor_for
 
 
@@ -123,4 +126,59 @@ def database_problems(alias: str) -> list[CheckMessage]:
             found.append(Error(message, id="django_jobqueue.E011"))
         else:
             found.append(Warning(message, id="django_jobqueue.W010"))
+    return found
+
+
+@register("jobqueue")
+def check_tasks_framework(app_configs: Sequence[AppConfig] | None, **_: Any) -> list[CheckMessage]:
+    """Where ``TASKS`` names this app's backend there is a framework to use it."""
+    aliases = getattr(django_settings, "TASKS", {})
+    ours = [name for name, alias in aliases.items() if alias["BACKEND"].startswith("django_jobqueue.")]
+    if not ours or find_spec("django.tasks") or find_spec("django_tasks"):
+        return []
+    return [
+        Error(
+            f"TASKS[{ours[0]!r}] uses JobQueueBackend, but this Django has no tasks framework.",
+            hint="Install its backport: pip install 'django-jobqueue[tasks]'.",
+            id="django_jobqueue.E022",
+        )
+    ]
+
+
+def task_backend_problems(
+    alias: str, queues: Collection[str], options: Mapping[str, Any]
+) -> list[CheckMessage]:
+    """What is wrong with an alias of ``TASKS`` that this app's backend serves, as check messages."""
+    from django_jobqueue.tasks.options import DEFAULTS, check_option
+
+    found: list[CheckMessage] = []
+    if not apps.is_installed("django_jobqueue"):
+        found.append(
+            Error(
+                f"TASKS[{alias!r}] uses JobQueueBackend, but its app is not installed.",
+                hint="Add 'django_jobqueue' to INSTALLED_APPS.",
+                id="django_jobqueue.E020",
+            )
+        )
+    for name, value in options.items():
+        try:
+            if name not in DEFAULTS:
+                raise InvalidJob(name, f"is no option; there are {', '.join(DEFAULTS)}.")
+            check_option(name, value)
+        except InvalidJob as error:
+            found.append(Error(f"TASKS[{alias!r}]['OPTIONS'] {error}", id="django_jobqueue.E021"))
+    patterns = (
+        None if conf.problems(getattr(django_settings, "JOBQUEUE", {})) else conf.settings().WORKER_QUEUES
+    )
+    if patterns is not None:
+        found += [
+            Warning(
+                f"TASKS[{alias!r}] has the queue {queue!r}, which no pattern of JOBQUEUE['WORKER_QUEUES'] matches: "
+                "its tasks may wait for ever.",
+                hint="Add the queue there, and to the --queues of a worker.",
+                id="django_jobqueue.W020",
+            )
+            for queue in sorted(queues)
+            if not any(fnmatchcase(queue, pattern) for pattern in patterns)
+        ]
     return found
