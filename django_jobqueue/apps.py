@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from importlib.util import find_spec
 from typing import Any
 
 from django.apps import AppConfig
+from django.conf import settings
 from django.core.checks import CheckMessage, Tags, register
 from django.utils.module_loading import autodiscover_modules
 
@@ -20,7 +22,19 @@ class JobQueueConfig(AppConfig):
 
         logs.make_inert()
         register(_check_api, Tags.urls)
+        if _has_tasks():
+            from django_jobqueue import registry
+            from django_jobqueue.tasks.run import resolve
+
+            registry.add_resolver(resolve)
         autodiscover_modules("jobs")
+
+
+def _has_tasks() -> bool:
+    """Whether Django has its tasks framework, or the backport of it is there and set up."""
+    return find_spec("django.tasks") is not None or (
+        hasattr(settings, "TASKS") and find_spec("django_tasks") is not None
+    )
 
 
 def _check_api(app_configs: Sequence[AppConfig] | None, **options: Any) -> list[CheckMessage]:

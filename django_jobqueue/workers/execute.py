@@ -46,7 +46,7 @@ def unknown_type(job: RunningJob) -> Released:
 
 def execute(job: RunningJob, call: Callable[[Handler, RunningJob], Any]) -> Outcome:
     """Run a job's handler through ``call`` in a context of its own, and say how it ended. Never raises."""
-    handler = registry.get(job.type)
+    handler = registry.resolve(job)
     if handler is None:
         return unknown_type(job)
     try:
@@ -59,7 +59,7 @@ def execute(job: RunningJob, call: Callable[[Handler, RunningJob], Any]) -> Outc
 
 async def aexecute(job: RunningJob, call: Callable[[Handler, RunningJob], Any]) -> Outcome:
     """``execute`` for an async handler; the caller's task is the context."""
-    handler = registry.get(job.type)
+    handler = registry.resolve(job)
     if handler is None:
         return unknown_type(job)
     try:

@@ -5,17 +5,19 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from contextlib import AbstractContextManager
+from datetime import datetime
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from asgiref.sync import sync_to_async
+from django.db import connections
 
 from django_jobqueue.exceptions import ClaimLost
 from django_jobqueue.ledger.claim import Effect, OnStale
 from django_jobqueue.ledger.keys import effect_key, execution_key
 from django_jobqueue.ledger.once import STALE_AFTER, arun_once, describe, run_once
 from django_jobqueue.ledger.transactions import in_transaction
-from django_jobqueue.vendors import Claim
+from django_jobqueue.vendors import Claim, vendor_for
 from django_jobqueue.workers.completion import Completion, complete_in_transaction
 
 if TYPE_CHECKING:
@@ -28,6 +30,7 @@ class RunningJob:
     __slots__ = (
         "_cancel_requested",
         "_claim",
+        "_created_at",
         "_manager",
         "_meta",
         "_payload",
@@ -73,6 +76,7 @@ class RunningJob:
             self.fencing_token,
             self.idempotency_key,
             self._meta,
+            self._created_at,
         ) = row
 
     def __repr__(self) -> str:
@@ -94,6 +98,13 @@ class RunningJob:
         """The job's meta data, read anew at each access."""
         meta: dict[str, Any] = json.loads(self._meta)
         return meta
+
+    @property
+    def created_at(self) -> datetime:
+        """When the job was enqueued, by the database's clock."""
+        created = vendor_for(connections[self._manager.write_alias]).load_instant(self._created_at)
+        assert created is not None
+        return created
 
     @property
     def cancel_requested(self) -> bool:

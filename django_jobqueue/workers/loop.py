@@ -231,7 +231,7 @@ class Worker:
         self._leases.hold(jobs)
         sync, concurrent = [], []
         for job in jobs:
-            handler = registry.get(job.type)
+            handler = registry.resolve(job)
             if handler is None:
                 self._acks.add(job, unknown_type(job))
             elif handler.is_async:

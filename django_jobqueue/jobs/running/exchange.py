@@ -25,8 +25,9 @@ COLUMNS = (
     "fencing_token",
     "idempotency_key",
     "meta",
+    "created_at",
 )
-"""What ``exchange`` returns of a row; payload and meta as JSON text."""
+"""What ``exchange`` returns of a row; payload and meta as JSON text, the time as the driver gives it."""
 
 
 def _order(row: tuple[Any, ...]) -> tuple[int, int]:
