@@ -16,6 +16,14 @@ from example_project.settings import DATABASES, INSTALLED_APPS, VAR_DIR
 DEBUG = False
 PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
 INSTALLED_APPS = [*INSTALLED_APPS, "tests.support"]
+TASKS = {
+    "default": {"BACKEND": "django_jobqueue.backend.JobQueueBackend", "QUEUES": ["default", "mail"]},
+    "any": {"BACKEND": "django_jobqueue.backend.JobQueueBackend", "QUEUES": []},
+    "once": {
+        "BACKEND": "tests.tasks_backend.backends.OnceBackend",
+        "OPTIONS": {"max_retries": 0},
+    },
+}
 
 _database = DATABASES["default"]
 if _database["ENGINE"].endswith("sqlite3"):
