@@ -1,0 +1,1 @@
+"""What the benchmarks share: servers, worker processes, the counter of handlers, results."""

@@ -1,0 +1,43 @@
+"""What the numbers hang on besides the code: machine, versions, settings."""
+
+from __future__ import annotations
+
+import os
+import platform
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+
+_PACKAGES = ("django-jobqueue", "Django", "psycopg", "mysqlclient")
+
+
+def machine() -> dict[str, str]:
+    """This machine, in words."""
+    return {
+        "processor": f"{os.cpu_count()} x {_line('/proc/cpuinfo', 'model name') or platform.machine()}",
+        "memory": f"{os.sysconf('SC_PAGE_SIZE') * os.sysconf('SC_PHYS_PAGES') / 2**30:.0f} GiB",
+        "system": f"{platform.system()} {platform.release().partition('-')[0]}",
+    }
+
+
+def versions() -> dict[str, str]:
+    """Python and the packages that take part."""
+    found = {"Python": platform.python_version()}
+    for package in _PACKAGES:
+        try:
+            found[package] = version(package)
+        except PackageNotFoundError:
+            continue
+    return found
+
+
+def load() -> float:
+    """The machine's load of the last minute: above 0.5 or so, others are measured along."""
+    return os.getloadavg()[0]
+
+
+def _line(path: str, name: str) -> str:
+    try:
+        lines = Path(path).read_text().splitlines()
+    except OSError:
+        return ""
+    return next((line.partition(":")[2].strip() for line in lines if line.startswith(name)), "")
