@@ -114,7 +114,8 @@ def job_handler(
     up to ``memory_limit`` bytes more than the worker has. ``keep_completed=False`` lets the
     worker delete completed jobs instead of keeping them until they are pruned (never jobs with a key); left
     out, ``KEEP_COMPLETED`` says. ``sensitive`` names entries of the payload that only workers see: the API,
-    the admin and the errors that they show have them masked. Raises ``ValueError`` when another function already handles the type.
+    the admin and the errors that they show have them masked. Raises ``ValueError`` when another function
+    already handles the type.
     """
     if not isinstance(type, str) or not type.strip() or len(type) > 200:
         raise ValueError(f"type: {type!r} is not a text of 1 to 200 characters.")

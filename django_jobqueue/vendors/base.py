@@ -235,8 +235,12 @@ class Vendor(ABC):
         queue: str,
         limit: int,
         columns: Sequence[str],
+        after: tuple[int, int] | None = None,
     ) -> tuple[dict[int, bool], list[Row]]:
-        """``complete`` what is done and ``claim`` from one queue, in one transaction."""
+        """``complete`` what is done and ``claim`` from one queue, in one transaction.
+
+        ``after`` allows to pass over what is not behind this (priority, id) nor of a higher priority.
+        """
         with transaction.atomic(using=connection.alias):
             completed = self.complete(connection, table, done) if done else {}
             return completed, self.claim(connection, table, claim, queue=queue, limit=limit, columns=columns)

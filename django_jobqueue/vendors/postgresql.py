@@ -138,6 +138,32 @@ class PostgreSQL(Vendor):
         )
         return sql, [*params, *choice_params]
 
+    def _chosen_after(
+        self,
+        connection: BaseDatabaseWrapper,
+        table: Table,
+        after: tuple[int, int],
+        queue: str,
+        limit: int,
+        wanted: dict[str, Any],
+        returning: Sequence[str],
+    ) -> tuple[str, list[Any]]:
+        # Two ranges of the claim index, neither of which touches what was claimed before.
+        name = self.quote(connection, table)
+        pending = f"SELECT id FROM {name} WHERE status = 'pending' AND queue = %s AND"
+        lock = "FOR NO KEY UPDATE SKIP LOCKED"
+        sql = (
+            f"WITH higher AS MATERIALIZED ({pending} priority > %s ORDER BY priority DESC, id LIMIT %s {lock}), "
+            f"behind AS MATERIALIZED ({pending} priority = %s AND id > %s ORDER BY id "
+            f"LIMIT %s - (SELECT count(*) FROM higher) {lock}) "
+            f"UPDATE {name} SET {wanted['assignments']} "
+            "WHERE id = ANY(ARRAY(SELECT id FROM higher UNION ALL SELECT id FROM behind)) "
+            f"RETURNING {', '.join(returning)}"
+        )
+        priority, last = after
+        ranges = [queue, priority, limit, queue, priority, last, limit]
+        return sql, [*ranges, *wanted["params"]]
+
     def update_claims(
         self,
         connection: BaseDatabaseWrapper,
@@ -239,6 +265,7 @@ class PostgreSQL(Vendor):
         queue: str,
         limit: int,
         columns: Sequence[str],
+        after: tuple[int, int] | None = None,
     ) -> tuple[dict[int, bool], list[Row]]:
         # Both statements go in one round trip and, since a pipeline is one transaction, one commit. They are
         # prepared on the server, past Django's cursor, which binds on the client and has each planned anew.
@@ -260,7 +287,10 @@ class PostgreSQL(Vendor):
                 completed.execute(*statement, prepare=prepare)
             if gone:
                 deleted.execute(*self._deletion(connection, table, gone), prepare=prepare)
-            claimed.execute(*self._chosen(connection, table, **wanted, returning=columns), prepare=prepare)
+            chosen = self._chosen(connection, table, **wanted, returning=columns)
+            if after is not None:
+                chosen = self._chosen_after(connection, table, after, queue, limit, wanted, columns)
+            claimed.execute(*chosen, prepare=prepare)
             rows = claimed.fetchall()
             ended = dict(completed.fetchall()) if kept else {}
             if gone:

@@ -20,6 +20,7 @@ from django_jobqueue.jobs.running.exchange import COLUMNS
 from django_jobqueue.vendors import Claim
 from django_jobqueue.workers.acks import Acks, Done
 from django_jobqueue.workers.async_pool import AsyncPool
+from django_jobqueue.workers.cursor import Cursor
 from django_jobqueue.workers.execute import unknown_type
 from django_jobqueue.workers.job import RunningJob
 from django_jobqueue.workers.leases import Leases
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger("django_jobqueue.worker")
 
-QUEUE = COLUMNS.index("queue")
+ID, QUEUE, PRIORITY = (COLUMNS.index(name) for name in ("id", "queue", "priority"))
 
 _SHORTEST_POLL = 0.005
 _LONGEST_FAULT_PAUSE = 5.0
@@ -84,6 +85,7 @@ class Worker:
         self._async = AsyncPool(options.async_concurrency, self._report)
         self._pace = Pace(options.prefetch)
         self._listener = Listener(manager)
+        self._cursor = Cursor()
         self._poll = Pause(_SHORTEST_POLL, options.poll_interval)
         self._poll_at = 0.0
         self._only_queue: tuple[str, float] | None = None
@@ -150,7 +152,7 @@ class Worker:
                 continue
             if self._only_queue is None and not self._leases:
                 self._only_queue = (queue, time.monotonic() + _QUEUE_TRUSTED_FOR)
-            self._expect_work()
+            self._look_now()
 
     def _idle_look_is_vain(self) -> bool:
         """Whether the last look found nothing and nobody changed anything since."""
@@ -164,6 +166,11 @@ class Worker:
         return min(wait, 0.1) if self._leases else wait  # 0.1 s: how late a handler's timeout is noticed
 
     def _expect_work(self) -> None:
+        """Jobs came back to pending, by this worker's doing or while it could not hear."""
+        self._cursor.forget()
+        self._look_now()
+
+    def _look_now(self) -> None:
         self._poll.reset()
         self._poll_at = 0.0
         self._looked_in_vain = False
@@ -193,14 +200,20 @@ class Worker:
     def _exchange(self, limit: int) -> None:
         """Write the completions and claim up to ``limit`` jobs, in one go where the database can."""
         batch = self._acks.completions()
+        wanted = self._wanted(limit)
+        began = time.monotonic()
         try:
-            taken, rows = self._manager.exchange(self._acks.claims(batch), self._claim, self._wanted(limit))
+            taken, rows = self._manager.exchange(self._acks.claims(batch), self._claim, wanted)
         except (DataError, IntegrityError):
             if not batch:
                 raise
             self._acks.flush_carefully(batch)
             return
         self._settle(batch, taken)
+        if len(wanted.queues or ()) == 1:
+            last = (rows[-1][QUEUE], rows[-1][PRIORITY], rows[-1][ID]) if rows else None
+            took, work = time.monotonic() - began, len(rows) + len(batch)
+            self._cursor.note(last, took, work=work, from_head=wanted.after is None)
         self._looked_in_vain = not rows
         self._remember_queue(rows, limit)
         if rows:
@@ -208,15 +221,17 @@ class Worker:
             self._hand_out([RunningJob(self._manager, self._claim, row) for row in rows])
         if len(rows) < limit:
             self._poll_at = time.monotonic() + self._poll.grow()
-        if not rows and self._options.drain and not self._leases and not self._upkeep.promote():
-            self._drained = True
+        if not rows and self._options.drain and not self._leases:
+            self._drained = wanted.after is None and not self._upkeep.promote()
+            self._cursor.forget()
 
     def _wanted(self, limit: int) -> Wanted:
         options = self._options
-        if self._only_queue is not None and time.monotonic() < self._only_queue[1]:
-            return Wanted(limit, (self._only_queue[0],))
-        self._only_queue = None
-        return Wanted(limit, options.queues, options.exclude_queues)
+        if self._only_queue is not None and time.monotonic() >= self._only_queue[1]:
+            self._only_queue = None
+        queues = options.queues if self._only_queue is None else (self._only_queue[0],)
+        after = self._cursor.after(queues[0]) if queues is not None and len(queues) == 1 else None
+        return Wanted(limit, queues, options.exclude_queues, after=after)
 
     def _remember_queue(self, rows: list[tuple[Any, ...]], limit: int) -> None:
         """A queue that alone filled a whole claim will fill the next: no need to look into all others first."""

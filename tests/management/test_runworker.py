@@ -100,5 +100,5 @@ def test_bad_options_are_refused_by_name(arguments: list[str], message: str):
 
 def test_a_database_without_the_table_is_refused_with_what_to_do(monkeypatch):
     monkeypatch.setattr(Job._meta, "db_table", "not_migrated_yet")
-    with pytest.raises(CommandError, match="Run 'manage.py migrate' first"):
+    with pytest.raises(CommandError, match=r"Run 'manage\.py migrate' first"):
         run()

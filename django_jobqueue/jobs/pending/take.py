@@ -19,12 +19,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """Up to ``limit`` rows of ``queues`` (``None``: all) but ``exclude_queues``, of ``types`` (``None``: all)."""
+    """Up to ``limit`` rows of ``queues`` (``None``: all) but ``exclude_queues``, of ``types`` (``None``: all).
+
+    ``after``, with one queue, is a (priority, id) before which there is nothing to be found, as a hint.
+    """
 
     limit: int
     queues: Sequence[str] | None = None
     exclude_queues: Collection[str] = ()
     types: Sequence[str] | None = None
+    after: tuple[int, int] | None = None
 
     def named(self) -> list[str] | None:
         """The queues by name, each once; ``None`` when they have to be looked up."""

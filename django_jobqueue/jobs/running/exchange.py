@@ -54,7 +54,14 @@ def exchange(
         completed, rows = retry_transient(
             connection,
             lambda: vendor.exchange(
-                connection, table, held, claim, queue=queues[0], limit=wanted.limit, columns=COLUMNS
+                connection,
+                table,
+                held,
+                claim,
+                queue=queues[0],
+                limit=wanted.limit,
+                columns=COLUMNS,
+                after=wanted.after,
             ),
         )
     else:
