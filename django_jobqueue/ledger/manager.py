@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from django.db import models, router
 from django.db.models import Q
 
+from django_jobqueue.ledger.prune import count_prunable, prune
 from django_jobqueue.ledger.settle import confirm, deny
 from django_jobqueue.vendors import Now
 
@@ -21,6 +22,9 @@ class ExecutionManager(models.Manager["JobExecution"]):
     confirm = confirm
     # processing, stale -> failed
     deny = deny
+    # completed | failed -> gone
+    prune = prune
+    count_prunable = count_prunable
 
     def in_doubt(self) -> models.QuerySet[JobExecution]:
         """Entries whose runner is gone without having said how it ended, the oldest first."""

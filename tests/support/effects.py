@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
+import signal
 import time
+import urllib.request
 from typing import Any
 
+from django.db.models import F
+
 from django_jobqueue import job_handler
+from tests.support import child
 from tests.support.jobs import record
 
 
@@ -91,3 +98,71 @@ _ENDS: dict[str, Any] = {
     "heartbeat": _heartbeat,
     "nested": lambda job: job.complete_in_transaction().__enter__(),
 }
+
+
+def run_worker(**options: Any) -> None:
+    """A worker process that knows the handlers of this module."""
+    child.run_worker(**options)
+
+
+@job_handler("test.charge", max_retries=100)
+def charge(job: Any, url: str, tool: str, die: dict[str, str]) -> Any:
+    """Charge at the gateway, with one of the tools of the docs' table; killed once at a point of it."""
+    options: dict[str, Any] = {"stale_after": 1.0, "on_stale": "halt" if "halt" in tool else "retry"}
+    key = job.effect_key("charge") if "effect_key" in tool else None
+    die_at("before the claim", die)
+    if tool == "a plain handler":
+        _charge(url, key, die)
+    else:
+        job.once("charge", _charge, url, key, die, **options)
+    die_at("after the record", die)
+    return LastWords(die)
+
+
+@job_handler("test.charge_atomic", max_retries=100, atomic=True)
+def charge_atomic(job: Any, die: dict[str, str]) -> Any:
+    """The same with an effect in the database."""
+    die_at("before the claim", die)
+    die_at("after the claim", die)
+    record(job, "charge")
+    die_at("after the effect", die)
+    die_at("after the record", die)
+    return LastWords(die)
+
+
+def _charge(url: str, key: str | None, die: dict[str, str]) -> int:
+    die_at("after the claim", die)
+    request = urllib.request.Request(url, method="POST", headers={"Idempotency-Key": key} if key else {})
+    with urllib.request.urlopen(request, timeout=10) as response:
+        charged = int(response.read())
+    die_at("after the effect", die)
+    return charged
+
+
+def die_at(point: str, die: dict[str, str]) -> None:
+    """Be killed if this is the point that ``die`` names, and nobody was killed there yet."""
+    if die["at"] != point:
+        return
+    with contextlib.suppress(FileExistsError):
+        os.close(os.open(die["once"], os.O_CREAT | os.O_EXCL))
+        os.kill(os.getpid(), signal.SIGKILL)
+
+
+class LastWords(dict[str, Any]):
+    """A result that is read when the handler is over and its job not yet completed."""
+
+    def __init__(self, die: dict[str, str]) -> None:
+        self._die = die
+
+    def items(self) -> Any:
+        die_at("before the completion", self._die)
+        return super().items()
+
+
+@job_handler("test.add_one", max_retries=1000, atomic=True)
+def add_one(job: Any, row: int) -> None:
+    """One more in a row of its own and in a counter that all share."""
+    from tests.support.models import Effect
+
+    for name in (f"row {row}", "counter"):
+        Effect.objects.filter(name=name).update(pid=F("pid") + 1)
