@@ -1,8 +1,9 @@
 """What differs between databases. Nothing outside this package names one."""
 
-from django_jobqueue.vendors.base import Claim, HeldClaim, NewRow, Table, Vendor
+from django_jobqueue.vendors.base import Vendor
 from django_jobqueue.vendors.expressions import DeepJSONField, ExactCharField, JSONText, Now, StatusIndex
 from django_jobqueue.vendors.registry import is_supported, retry_transient, vendor_for
+from django_jobqueue.vendors.rows import Claim, HeldClaim, NewRow, Table
 
 __all__ = [
     "Claim",

@@ -9,16 +9,15 @@ from __future__ import annotations
 import json
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from operator import itemgetter
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 from django.db import DatabaseError, transaction
 from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.backends.base.schema import BaseDatabaseSchemaEditor
 
-Row = tuple[Any, ...]
+from django_jobqueue.vendors.rows import Claim, HeldClaim, NewRow, Row, Table
 
 _QUEUES_A_STATEMENT = 100  # a database may refuse to unite more than 500 selects
 
@@ -35,49 +34,6 @@ WITH RECURSIVE queues (queue) AS (
 def _chunks(queues: Sequence[str]) -> Iterator[Sequence[str]]:
     for start in range(0, len(queues), _QUEUES_A_STATEMENT):
         yield queues[start : start + _QUEUES_A_STATEMENT]
-
-
-@dataclass(frozen=True, slots=True)
-class Table:
-    """The jobs' table: its name, the columns of a row in the order of what a claim returns, its indexes."""
-
-    name: str
-    columns: tuple[str, ...]
-    claim_index: str
-    due_index: str
-
-
-class NewRow(NamedTuple):
-    """One row to insert. ``payload`` and ``meta`` are JSON texts; ``delay`` is seconds from now."""
-
-    type: str
-    payload: str
-    queue: str
-    priority: int
-    max_retries: int
-    idempotency_key: str | None
-    enqueued_by: str
-    meta: str
-    run_at: datetime | None = None
-    delay: float = 0.0
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Claim:
-    """What a claim writes into the rows that it takes."""
-
-    worker_id: str
-    claimed_by: str
-    lease_seconds: float
-
-
-class HeldClaim(NamedTuple):
-    """A claim that somebody holds, the JSON text that goes with it, if any, and whether to keep the row."""
-
-    id: int
-    fencing_token: int
-    value: str | None = None
-    keep: bool = True
 
 
 class Vendor(ABC):

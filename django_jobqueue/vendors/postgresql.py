@@ -11,7 +11,8 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.backends.base.schema import BaseDatabaseSchemaEditor
 
 from django_jobqueue.conf import settings
-from django_jobqueue.vendors.base import Claim, HeldClaim, NewRow, Row, Table, Vendor
+from django_jobqueue.vendors.base import Vendor
+from django_jobqueue.vendors.rows import Claim, HeldClaim, NewRow, Row, Table
 
 try:
     from psycopg import Cursor

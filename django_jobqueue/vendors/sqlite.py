@@ -9,7 +9,8 @@ from typing import Any
 from django.db import DatabaseError
 from django.db.backends.base.base import BaseDatabaseWrapper
 
-from django_jobqueue.vendors.base import HeldClaim, Row, Table, Vendor
+from django_jobqueue.vendors.base import Vendor
+from django_jobqueue.vendors.rows import HeldClaim, Row, Table
 
 _TRANSIENT = {5, 6}  # SQLITE_BUSY, SQLITE_LOCKED
 
