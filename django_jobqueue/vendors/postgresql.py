@@ -15,9 +15,9 @@ from django_jobqueue.vendors.base import Vendor
 from django_jobqueue.vendors.rows import Claim, HeldClaim, NewRow, Row, Table
 
 try:
-    from psycopg import Cursor
+    import psycopg
 except ImportError:  # without the driver there is no connection that could get here
-    Cursor = None
+    psycopg = None  # type: ignore[assignment]
 
 _AUTOVACUUM = {
     "autovacuum_vacuum_scale_factor": 0.01,
@@ -280,7 +280,7 @@ class PostgreSQL(Vendor):
         wanted = self._claim(table, claim, queue=queue, limit=limit)
         wanted.pop("index")
         with connection.wrap_database_errors, driver.pipeline():
-            completed, deleted, claimed = Cursor(driver), Cursor(driver), Cursor(driver)
+            completed, deleted, claimed = (psycopg.Cursor(driver) for _ in range(3))
             kept = [held for held in done if held.keep]
             gone = [held for held in done if not held.keep]
             if kept:
