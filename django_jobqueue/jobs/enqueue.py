@@ -212,7 +212,8 @@ def _insert(
 def _job(manager: JobManager, row: NewRow, id: int, rest: Sequence[Any]) -> Job:
     vendor = vendor_for(connections[manager.write_alias])
     status, run_at, created_at = rest
-    created = vendor.load_instant(created_at)
+    created: Any = vendor.load_instant(created_at)
+    starts: Any = vendor.load_instant(run_at)
     job = manager.model(
         id=id,
         type=row.type,
@@ -220,7 +221,7 @@ def _job(manager: JobManager, row: NewRow, id: int, rest: Sequence[Any]) -> Job:
         queue=row.queue,
         priority=row.priority,
         status=status,
-        run_at=vendor.load_instant(run_at),
+        run_at=starts,
         max_retries=row.max_retries,
         idempotency_key=row.idempotency_key,
         enqueued_by=row.enqueued_by,
