@@ -89,9 +89,14 @@ def _raised(job: RunningJob, error: BaseException) -> Outcome:
 
 
 def completed(result: Any) -> Outcome:
-    """Success with ``result``; one that cannot be stored fails the job for good, for its effects have happened."""
+    """Success with ``result``; one that cannot be stored fails the job for good, for its effects have happened.
+
+    The outcome of a run in another process stays what it is.
+    """
     if result is None:
         return _NO_RESULT
+    if isinstance(result, Outcome):
+        return result
     try:
         return Completed(dump_result(result))
     except InvalidJob as error:

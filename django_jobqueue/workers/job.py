@@ -199,6 +199,23 @@ class RunningJob:
             owner=self.worker_id,
         )
 
+    def parts(self) -> tuple[str, Claim, tuple[Any, ...]]:
+        """The database, the claim and the row: what another process needs to make the same job."""
+        row = (
+            self.id,
+            self.type,
+            self._payload,
+            self.queue,
+            self.priority,
+            self.retry_count,
+            self.max_retries,
+            self.fencing_token,
+            self.idempotency_key,
+            self._meta,
+            self._created_at,
+        )
+        return self._manager.write_alias, self._claim, row
+
     def note_cancel_request(self) -> None:
         """Called by the worker when a renewal tells that a cancel is requested."""
         self._cancel_requested = True

@@ -35,3 +35,9 @@ class Written:
 
 
 Outcome = Completed | Failed | Released | Written
+
+LEFT_OPEN = Failed(
+    Failure(
+        error="The handler returned with a database transaction open; it was rolled back, so its writes are gone."
+    )
+)

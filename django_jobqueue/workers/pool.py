@@ -8,18 +8,16 @@ import threading
 import time
 from collections.abc import Callable, Iterable
 
-from django_jobqueue.jobs.retry_policy import Failure
+from django_jobqueue import registry
 from django_jobqueue.registry import Handler
 from django_jobqueue.workers import connections
 from django_jobqueue.workers.execute import JobInterrupted, JobTimedOut, execute, outcome_of
+from django_jobqueue.workers.isolation.run import IsolatedRun, cannot_isolate
+from django_jobqueue.workers.isolation.server import ForkServer
 from django_jobqueue.workers.job import RunningJob
-from django_jobqueue.workers.outcome import Completed, Failed, Outcome
+from django_jobqueue.workers.outcome import LEFT_OPEN, Completed, Outcome
 
 Report = Callable[[RunningJob, Outcome], None]
-
-_LEFT_OPEN = (
-    "The handler returned with a database transaction open; it was rolled back, so its writes are gone."
-)
 
 
 class Slot:
@@ -31,10 +29,13 @@ class Slot:
         todo: queue.SimpleQueue[RunningJob | None],
         report: Report,
         started: Callable[[], None],
+        fork_server: ForkServer | None,
     ) -> None:
         self._todo = todo
         self._report = report
         self._started = started
+        self._fork_server = fork_server
+        self._isolated: IsolatedRun | None = None
         self._lock = threading.Lock()
         self._interruptible = False
         self._interrupted = False
@@ -46,10 +47,16 @@ class Slot:
     def interrupt(self, reason: type[BaseException], *, only_late: bool = False) -> bool:
         """Raise ``reason`` inside the handler that runs now, if any; whether there was one.
 
-        It arrives at the handler's next line of Python: code that blocks in C first returns.
+        It arrives at the handler's next line of Python: code that blocks in C first returns. The process of an
+        isolated handler is killed if it does not end soon.
         """
         with self._lock:
-            if not self._interruptible or (only_late and time.monotonic() < self._deadline):
+            if only_late and time.monotonic() < self._deadline:
+                return False
+            if self._isolated is not None:
+                self._isolated.stop(reason)
+                return True
+            if not self._interruptible:
                 return False
             self._interruptible = False
             self._interrupted = True
@@ -67,7 +74,7 @@ class Slot:
                 connections.prepare()
                 outcome = execute(job, self._call)
                 if connections.leave_clean() and isinstance(outcome, Completed):
-                    outcome = Failed(Failure(error=_LEFT_OPEN))
+                    outcome = LEFT_OPEN
             except BaseException as error:
                 outcome = outcome_of(error)
             self._report(job, outcome)
@@ -75,6 +82,8 @@ class Slot:
         connections.close()
 
     def _call(self, handler: Handler, job: RunningJob) -> object:
+        if handler.isolate:
+            return self._isolate(handler, job)
         if not handler.atomic:
             return self._run(handler, job)
         # What commits is not interrupted: the shield is up again before the transaction ends.
@@ -91,6 +100,22 @@ class Slot:
             return handler.function(job, **job.payload)
         finally:
             self._shield()
+
+    def _isolate(self, handler: Handler, job: RunningJob) -> Outcome:
+        """Wait for the handler's own process. It is the process that is interrupted then, not this thread."""
+        if self._fork_server is None:
+            return cannot_isolate(job, "the handler was registered after it had started")
+        run = IsolatedRun(self._fork_server, handler, job)
+        with self._lock:
+            self._isolated = run
+            if handler.timeout is not None:
+                self._deadline = time.monotonic() + handler.timeout
+        try:
+            return run.wait()
+        finally:
+            with self._lock:
+                self._isolated = None
+                self._deadline = float("inf")
 
     def _shield(self) -> None:
         """Let no interruption in any more. One that is on its way arrives here at the latest."""
@@ -119,7 +144,12 @@ class ThreadPool:
 
     def __init__(self, size: int, report: Report, hungry: Callable[[], None]) -> None:
         self._todo: queue.SimpleQueue[RunningJob | None] = queue.SimpleQueue()
-        self._slots = [Slot(number, self._todo, report, self._started) for number in range(size)]
+        # Now, before this worker has threads.
+        isolates = any(handler.isolate for handler in registry.handlers())
+        self._fork_server = ForkServer() if isolates else None
+        self._slots = [
+            Slot(number, self._todo, report, self._started, self._fork_server) for number in range(size)
+        ]
         self._hungry = hungry
         self.size = size
         self.short = 0
@@ -128,6 +158,11 @@ class ThreadPool:
     def waiting(self) -> int:
         """How many jobs wait in line."""
         return self._todo.qsize()
+
+    @property
+    def broken(self) -> bool:
+        """Whether a new worker could do what this one cannot any more: run isolated handlers."""
+        return self._fork_server is not None and self._fork_server.gone
 
     def start(self) -> None:
         """Start the threads."""
@@ -176,3 +211,5 @@ class ThreadPool:
         end = time.monotonic() + timeout
         for slot in self._slots:
             slot.thread.join(max(0.0, end - time.monotonic()))
+        if self._fork_server is not None:
+            self._fork_server.close()
