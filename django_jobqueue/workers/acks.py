@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING
 
 from django.db import DataError, IntegrityError
 
-from django_jobqueue import registry, signals
-from django_jobqueue.conf import settings
+from django_jobqueue import signals
 from django_jobqueue.exceptions import JobNotFound, TransitionRefused
 from django_jobqueue.jobs.model import Job
 from django_jobqueue.jobs.retry_policy import Failure
 from django_jobqueue.vendors import HeldClaim
 from django_jobqueue.workers.job import RunningJob
+from django_jobqueue.workers.keeping import is_kept, rows_stay
 from django_jobqueue.workers.outcome import Completed, Failed, Outcome, Released, Written
 
 if TYPE_CHECKING:
@@ -77,15 +77,11 @@ class Acks:
         ]
 
     def _keeps(self, job: RunningJob) -> bool:
-        """Whether the row stays. A key has to stay taken, and a row that was claimed before may have attempts."""
         try:
-            keep = self._keep[job.type, job.queue]
+            stay = self._keep[job.type, job.queue]
         except KeyError:
-            handler = registry.get(job.type)
-            own = handler.keep_completed if handler is not None else None
-            keep = own if own is not None else settings().keeps_completed(job.queue)
-            self._keep[job.type, job.queue] = keep
-        return keep or job.idempotency_key is not None or job.fencing_token > 1
+            stay = self._keep[job.type, job.queue] = rows_stay(job.type, job.queue)
+        return is_kept(job, rows_stay=stay)
 
     def settle(self, batch: list[Done], taken: Collection[int]) -> None:
         """The database answered: it took the completions in ``taken``, the others of ``batch`` it refused."""

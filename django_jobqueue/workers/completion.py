@@ -11,6 +11,8 @@ from django.db import transaction
 from django_jobqueue.exceptions import ClaimLost, InvalidJob, PermanentFailure
 from django_jobqueue.jobs.running.complete import dump_result
 from django_jobqueue.ledger.transactions import refuse_open, refuse_other_database
+from django_jobqueue.vendors import HeldClaim
+from django_jobqueue.workers.keeping import is_kept, rows_stay
 
 if TYPE_CHECKING:
     from django_jobqueue.jobs.manager import JobManager
@@ -42,7 +44,8 @@ def complete_in_transaction(manager: JobManager, job: RunningJob) -> Iterator[Co
             text = _dump(completion.result)
             # Told before the commit: the worker that renews the claim in between must not take it for lost.
             job.completed = True
-            if not manager.complete_many([(job.id, job.fencing_token, text)]):
+            kept = is_kept(job, rows_stay=rows_stay(job.type, job.queue))
+            if not manager.complete_claims([HeldClaim(job.id, job.fencing_token, text, kept)]):
                 raise ClaimLost(job.id)
     except BaseException:
         job.completed = False

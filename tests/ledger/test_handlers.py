@@ -80,6 +80,12 @@ def test_a_job_whose_effect_is_in_doubt_fails_whatever_retries_it_has_left(left_
     assert effects_of(job) == []
 
 
+def test_a_job_with_an_effect_inside_itself_fails_and_does_not_wait_for_ever():
+    job = run("test.nested_once")
+    assert job.counts == {"failed": 1}
+    assert job.error.startswith("NestedExecution:")
+
+
 def test_once_an_effect_in_doubt_is_settled_the_job_can_be_retried(left_open):
     job = Job.objects.enqueue("test.once", {"on_stale": "halt"})
     left_open(f"job:{job.pk}:step 0")
@@ -234,3 +240,12 @@ def test_an_atomic_handler_is_refused_where_the_jobs_are_in_another_database():
 
     with pytest.raises(ImproperlyConfigured, match=r"job 7 .* a database router puts it into 'queue'"):
         complete_in_transaction(Manager(), Running()).__enter__()
+
+
+def test_the_row_of_an_atomic_job_goes_where_completed_jobs_are_not_kept(settings):
+    settings.JOBQUEUE = {**settings.JOBQUEUE, "KEEP_COMPLETED": False}
+    gone = Job.objects.enqueue("test.atomic")
+    kept = Job.objects.enqueue("test.atomic", idempotency_key="invoice-42")
+    assert drain() == {"completed": 2}
+    assert [job.pk for job in Job.objects.all()] == [kept.pk]
+    assert effects_of(gone) == effects_of(kept) == ["return"]

@@ -9,6 +9,8 @@ from django_jobqueue.exceptions import (
     NestedExecution,
     ResultNotStored,
 )
+from django_jobqueue.ledger.claim import claim, look
+from django_jobqueue.ledger.once import describe
 from django_jobqueue.models import JobExecution
 from django_jobqueue.vendors import Now
 from tests.ledger.conftest import entry
@@ -181,6 +183,25 @@ def test_a_run_that_was_overtaken_changes_nothing_and_is_told_so(gateway):
     with pytest.raises(ExecutionLost):
         once(KEY, overtaken)
     assert entry().result == {"charge": 1}
+
+
+@pytest.mark.parametrize("ends", ["result", ConnectionError("late")])
+def test_a_run_that_was_overtaken_by_one_that_still_runs_cannot_end_it(ends):
+    def overtaken():
+        JobExecution.objects.filter(pk=KEY).update(lease_expires_at=Now(-1))
+        claim(
+            "default",
+            describe(KEY, stale_after=300, on_stale="retry", owner="worker-2"),
+            look("default", KEY),
+        )
+        if isinstance(ends, Exception):
+            raise ends
+        return ends
+
+    with pytest.raises((ExecutionLost, ConnectionError)):
+        once(KEY, overtaken)
+    running = entry()
+    assert (running.status, running.attempts, running.owner) == ("processing", 2, "worker-2")
 
 
 def test_an_overtaken_run_that_fails_changes_nothing_either(gateway):

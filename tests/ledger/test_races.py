@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import multiprocessing
 import signal
+from collections.abc import Callable
 
 import pytest
 
@@ -35,6 +36,24 @@ def test_two_processes_with_the_same_keys_at_the_same_time_have_each_effect_once
     assert [process.exitcode for process in racing] == [0, 0]
     assert sorted(Effect.objects.values_list("name", flat=True)) == sorted(keys)
     assert JobExecution.objects.filter(status="completed", attempts=1).count() == count
+
+
+@pytest.mark.parametrize("found", ["failed", "stale"])
+def test_two_processes_that_find_the_same_broken_entries_take_each_over_once(
+    processes: Processes, left_open: Callable[..., JobExecution], found: str
+):
+    keys = [f"key {number}" for number in range(100)]
+    for key in keys:
+        left_open(key)
+    if found == "failed":
+        JobExecution.objects.update(status="failed", lease_expires_at=None)
+    barrier = multiprocessing.get_context("forkserver").Barrier(2)
+    racing = [processes.start(racers.run_each_once, barrier, keys, False) for _ in range(2)]
+    for process in racing:
+        process.join(60)
+    assert [process.exitcode for process in racing] == [0, 0]
+    assert sorted(Effect.objects.values_list("name", flat=True)) == sorted(keys)
+    assert JobExecution.objects.filter(status="completed", attempts=2).count() == len(keys)
 
 
 def test_a_runner_that_is_stopped_past_its_lease_and_overtaken_cannot_overwrite_the_result(

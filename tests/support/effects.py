@@ -30,6 +30,11 @@ def _step(job: Any, step: int) -> dict[str, int]:
     return {"step": step, "attempt": job.retry_count}
 
 
+@job_handler("test.nested_once")
+def nested_once(job: Any) -> Any:
+    return job.once("step", lambda: job.once("step", _step, job, 0))
+
+
 @job_handler("test.async_once")
 async def async_once(job: Any, fail: bool = False) -> Any:
     result = await job.aonce("step", _step, job, 0)
