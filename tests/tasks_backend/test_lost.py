@@ -10,7 +10,7 @@ import pytest
 
 from django_jobqueue.backend import JobQueueBackend
 from django_jobqueue.models import Job
-from django_jobqueue.tasks.run import PATIENCE
+from django_jobqueue.tasks.resolve import PATIENCE
 from tests.support.models import Effect
 from tests.support.workers import drain
 from tests.tasks_backend import tasks
