@@ -24,7 +24,7 @@ class JobQueueConfig(AppConfig):
         register(_check_api, Tags.urls)
         if _has_tasks():
             from django_jobqueue import registry
-            from django_jobqueue.tasks.run import resolve
+            from django_jobqueue.tasks.resolve import resolve
 
             registry.add_resolver(resolve)
         autodiscover_modules("jobs")
