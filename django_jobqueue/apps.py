@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from importlib.util import find_spec
 from typing import Any
 
-from django.apps import AppConfig
+from django.apps import AppConfig, apps
 from django.conf import settings
 from django.core.checks import CheckMessage, Tags, register
 from django.utils.module_loading import autodiscover_modules
@@ -22,6 +22,8 @@ class JobQueueConfig(AppConfig):
 
         logs.make_inert()
         register(_check_api, Tags.urls)
+        if apps.is_installed("drf_spectacular"):
+            import django_jobqueue.api.schema  # noqa: F401 - describes the calls in the project's own schema
         if _has_tasks():
             from django_jobqueue import registry
             from django_jobqueue.tasks.resolve import resolve

@@ -56,7 +56,7 @@ class QueueFull(JobQueueError):
 class JobNotFound(JobQueueError, LookupError):
     """There is no job with this id (never created, or pruned)."""
 
-    def __init__(self, job_id: int) -> None:
+    def __init__(self, job_id: int | str) -> None:
         super().__init__(f"There is no job {job_id}.")
         self.job_id = job_id
 

@@ -32,8 +32,8 @@ class JobAnswer(serializers.ModelSerializer[Job]):
     priority_value = serializers.IntegerField(source="priority")
     status = serializers.ChoiceField(Status.values)
     error = serializers.CharField(allow_null=True)
-    result = serializers.JSONField(allow_null=True)
-    progress = serializers.JSONField(allow_null=True)
+    result = serializers.JSONField()
+    progress = serializers.JSONField()
     meta = serializers.DictField()
     redacted = serializers.BooleanField()
 
@@ -74,6 +74,7 @@ class JobAnswer(serializers.ModelSerializer[Job]):
 class ClaimedJobAnswer(JobAnswer):
     """A job as its claimer gets it: whole, with its fence and its lease."""
 
+    lease_expires_at = TimeField()
     lease_expires_in = serializers.FloatField()
 
     class Meta(JobAnswer.Meta):

@@ -68,6 +68,8 @@ class Body(serializers.Serializer):  # type: ignore[type-arg]
 
 
 class EnqueueBody(Body):
+    """A new job. What is left out comes from the handler of its type, or from the settings."""
+
     type = TextField(max_length=limits.TYPE_LENGTH)
     payload = ObjectField(required=False)
     queue = TextField(max_length=limits.QUEUE_LENGTH, required=False)
@@ -101,6 +103,8 @@ def _check_type(type: str) -> None:
 
 
 class ClaimBody(Body):
+    """What a worker asks for."""
+
     worker_id = TextField(max_length=limits.WORKER_ID_LENGTH)
     queues = NamesField(max_length=limits.QUEUE_LENGTH, required=False)
     types = NamesField(max_length=limits.TYPE_LENGTH, required=False)
@@ -116,10 +120,14 @@ class ClaimBody(Body):
 
 
 class ClaimBatchBody(ClaimBody):
+    """What a worker asks for, and how many."""
+
     limit = IntegerField(min_value=1, max_value=MOST_CLAIMS, setting="API_MAX_CLAIMS")
 
 
 class AcknowledgementBody(Body):
+    """What every acknowledgement of a claim may have."""
+
     fencing_token = IntegerField(min_value=0, max_value=limits.MAX_ID, required=False)
 
     @classmethod
@@ -133,6 +141,8 @@ class AcknowledgementBody(Body):
 
 
 class HeartbeatBody(AcknowledgementBody):
+    """A longer lease, from now."""
+
     lease_seconds = SecondsField(
         min_value=1, max_value=LONGEST_LEASE, setting="MAX_LEASE_SECONDS", required=False
     )
@@ -144,16 +154,22 @@ class HeartbeatBody(AcknowledgementBody):
 
 
 class CompleteBody(AcknowledgementBody):
+    """Success."""
+
     result = AnyJSONField(required=False)
 
 
 class FailBody(AcknowledgementBody):
+    """A failure, with its reason."""
+
     error = ReasonField()
     retryable = FlagField(required=False)
     retry_in = SecondsField(min_value=0, max_value=MAX_DELAY, required=False)
 
 
 class ReleaseBody(AcknowledgementBody):
+    """A claim that is given back."""
+
     retry_in = SecondsField(min_value=0, max_value=MAX_DELAY, required=False)
 
 
@@ -174,7 +190,6 @@ class CompletionBody(Body):
             raise ParseError(f"The body has {len(data)} completions; 1 to {most} are allowed.")
         items: list[dict[str, Any]] = []
         problems: dict[str, Any] = {}
-        places: dict[int, int] = {}
         for index, entry in enumerate(data):
             try:
                 item = cls.read(entry)
@@ -185,8 +200,6 @@ class CompletionBody(Body):
                 named: Any = error.detail
                 problems.update({f"[{index}].{name}": problem for name, problem in named.items()})
                 continue
-            if (first := places.setdefault(item["id"], index)) != index:
-                problems[f"[{index}].id"] = [f"is that of [{first}] too; send each job once."]
             items.append(item)
         if problems:
             raise ValidationError(problems)

@@ -23,7 +23,7 @@ def check_api(app_configs: Sequence[AppConfig] | None = None, **_: Any) -> list[
     """No call of the queue is open to anonymous callers, and the rates of its scopes can be read."""
     if not getattr(django_settings, "ROOT_URLCONF", None):
         return []
-    callbacks = {pattern.callback for pattern in _patterns(get_resolver().url_patterns)}
+    callbacks: set[Any] = {pattern.callback for pattern in _patterns(get_resolver().url_patterns)}
     views = [callback for callback in callbacks if issubclass(getattr(callback, "cls", object), JobQueueView)]
     found: list[CheckMessage] = []
     for callback in sorted(views, key=lambda callback: callback.cls.__name__):

@@ -82,7 +82,7 @@ class ReasonField(CheckedField, serializers.CharField):
 
 
 class IntegerField(CheckedField, serializers.IntegerField):
-    """An integer from ``min_value`` to ``max_value``; no text and no fraction stands for one.
+    """An integer from ``min_value`` to ``max_value``, also written as 3.0; no text and no fraction stands for one.
 
     ``setting`` names an option of ``JOBQUEUE`` that may lower the maximum.
     """
@@ -93,7 +93,7 @@ class IntegerField(CheckedField, serializers.IntegerField):
 
     def check(self, value: Any) -> int:
         high = getattr(settings(), self.setting) if self.setting else self.high
-        return limits.check_integer("", value, self.low, high)
+        return limits.check_integer("", _whole(value), self.low, high)
 
 
 class SecondsField(CheckedField, serializers.FloatField):
@@ -121,7 +121,7 @@ class PriorityField(CheckedField):
     """A label or an integer, as the integer."""
 
     def check(self, value: Any) -> int:
-        return parse_priority(value)
+        return parse_priority(_whole(value))
 
 
 class TimeField(CheckedField, serializers.DateTimeField):
@@ -148,6 +148,11 @@ class AnyJSONField(CheckedField, serializers.JSONField):
 
     def check(self, value: Any) -> Any:
         return value
+
+
+def _whole(value: Any) -> Any:
+    """3.0 as 3: in JSON they are one number, and some languages write the first."""
+    return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
 def parse_time(field: str, value: Any) -> datetime:

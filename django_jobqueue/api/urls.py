@@ -11,23 +11,25 @@ from django_jobqueue.api import claims, jobs
 app_name = "django_jobqueue"
 
 
-def _path(route: str, view: Any, name: str) -> URLPattern:
-    pattern: URLPattern = re_path(f"^{route}/?$", view.as_view(), name=name)
-    return pattern
+def _paths(route: str, view: Any, name: str) -> list[URLPattern]:
+    return [
+        re_path(f"^{route}$", view.as_view(), name=name),
+        re_path(f"^{route}/$", view.as_view(schema=None)),
+    ]
 
 
-ONE = "jobs/(?P<id>-?[0-9]+)"
+ONE = "jobs/(?P<id>[^/]+)"
 
 urlpatterns = [
-    _path("jobs", jobs.JobList, "jobs"),
-    _path("jobs/claim", claims.ClaimJob, "claim"),
-    _path("jobs/claim-batch", claims.ClaimJobs, "claim-batch"),
-    _path("jobs/complete-batch", claims.CompleteJobs, "complete-batch"),
-    _path(ONE, jobs.JobDetail, "job"),
-    _path(f"{ONE}/heartbeat", claims.HeartbeatJob, "heartbeat"),
-    _path(f"{ONE}/complete", claims.CompleteJob, "complete"),
-    _path(f"{ONE}/fail", claims.FailJob, "fail"),
-    _path(f"{ONE}/release", claims.ReleaseJob, "release"),
-    _path(f"{ONE}/cancel", jobs.CancelJob, "cancel"),
-    _path(f"{ONE}/retry", jobs.RetryJob, "retry"),
+    *_paths("jobs", jobs.JobList, "jobs"),
+    *_paths("jobs/claim", claims.ClaimJob, "claim"),
+    *_paths("jobs/claim-batch", claims.ClaimJobs, "claim-batch"),
+    *_paths("jobs/complete-batch", claims.CompleteJobs, "complete-batch"),
+    *_paths(ONE, jobs.JobDetail, "job"),
+    *_paths(f"{ONE}/heartbeat", claims.HeartbeatJob, "heartbeat"),
+    *_paths(f"{ONE}/complete", claims.CompleteJob, "complete"),
+    *_paths(f"{ONE}/fail", claims.FailJob, "fail"),
+    *_paths(f"{ONE}/release", claims.ReleaseJob, "release"),
+    *_paths(f"{ONE}/cancel", jobs.CancelJob, "cancel"),
+    *_paths(f"{ONE}/retry", jobs.RetryJob, "retry"),
 ]

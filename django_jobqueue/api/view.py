@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any, ClassVar
 
@@ -20,6 +21,8 @@ from django_jobqueue.api.throttling import JobQueueThrottle
 from django_jobqueue.exceptions import JobNotFound
 from django_jobqueue.jobs import limits
 from django_jobqueue.models import Job
+
+_ID = re.compile("[1-9][0-9]{0,18}")
 
 
 class JobQueueView(GenericAPIView[Job]):
@@ -71,6 +74,7 @@ class OneJobView(JobQueueView):
 
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
         super().initial(request, *args, **kwargs)
-        self.job_id = int(kwargs["id"][:20])
-        if not 1 <= self.job_id <= limits.MAX_ID:
-            raise JobNotFound(self.job_id)
+        given = kwargs["id"]
+        if not _ID.fullmatch(given) or int(given) > limits.MAX_ID:
+            raise JobNotFound(limits.shorten(given, 30))
+        self.job_id = int(given)

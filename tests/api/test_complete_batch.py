@@ -77,6 +77,12 @@ def test_a_failed_job_was_not_completed(worker, claimed):
     assert outcomes(worker, [item(claimed[0])]) == ["claim_lost"]
 
 
+def test_a_claim_that_is_named_twice_is_completed_once_with_the_first_result(worker, claimed):
+    twice = [item(claimed[0], result=1), item(claimed[0], fencing_token=9), item(claimed[0], result=2)]
+    assert outcomes(worker, twice) == ["ok", "claim_lost", "already"]
+    assert Job.objects.get(pk=claimed[0]["id"]).result == 1
+
+
 BAD = {
     "an id that is a text": ({"id": "1"}, "[1].id"),
     "an id of zero": ({"id": 0}, "[1].id"),
@@ -100,11 +106,10 @@ def test_one_bad_item_refuses_the_whole_batch_before_it_touches_anything(worker,
 
 
 def test_all_bad_items_are_named_at_once(worker, claimed):
-    items = [{"id": 0, "fencing_token": 1}, 5, item(claimed[0]), item(claimed[0])]
+    items = [{"id": 0, "fencing_token": 1}, 5, item(claimed[0])]
     assert worker.post("/jobs/complete-batch", items).json() == {
         "[0].id": ["must be from 1 to 9223372036854775807."],
         "[1]": ["This item must be a JSON object, not int."],
-        "[3].id": ["is that of [2] too; send each job once."],
     }
 
 

@@ -47,6 +47,11 @@ def test_a_priority_may_be_an_integer_and_is_shown_with_the_label_below_it(produ
     assert (shown["priority"], shown["priority_value"]) == ("medium", 15)
 
 
+def test_a_whole_number_may_be_written_with_a_fraction_of_nothing(producer):
+    shown = producer.post("/jobs", {"type": TYPE, "priority": 15.0, "max_retries": 5.0}).json()
+    assert (shown["priority_value"], shown["max_retries"]) == (15, 5)
+
+
 def test_a_naive_run_at_is_read_in_the_time_zone_of_the_project(producer, settings):
     settings.TIME_ZONE = "Asia/Tokyo"
     shown = producer.post("/jobs", {"type": TYPE, "run_at": "2199-01-01T09:00:00"}).json()

@@ -28,7 +28,7 @@ ALL = {"enqueue_job", "view_job", "work_job", "manage_job", "prioritize_job", "v
 
 def test_every_view_names_its_own_permission_classes():
     views = [pattern.callback.cls for pattern in urlpatterns]
-    assert len(views) == 11
+    assert len(views) == 22
     assert [view for view in views if "permission_classes" not in vars(view)] == []
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -25,39 +25,48 @@ class Completion:
 def complete_batch(manager: JobManager, completions: Sequence[Completion], *, claimed_by: str) -> list[str]:
     """Record the success of claims that ``claimed_by`` holds, in one transaction; an outcome per item.
 
-    Outcomes: ``ok``; ``already`` (completed before by the same claim); ``claim_lost`` (no longer current, or
-    another principal's); ``not_found``. Raises ``InvalidJob`` for a bad result, before anything is touched.
+    Outcomes: ``ok``; ``already`` (completed before by the same claim, or by an earlier item of this batch);
+    ``claim_lost`` (no longer current, or another principal's); ``not_found``. Raises ``InvalidJob`` for a bad
+    result, before anything is touched.
     """
-    results: dict[int, str | None] = {}
+    results: dict[tuple[int, int], str | None] = {}
     for index, item in enumerate(completions):
         try:
-            results[item.id] = None if item.result is None else dump_result(item.result)
+            text = None if item.result is None else dump_result(item.result)
         except InvalidJob as error:
             raise InvalidJob(f"[{index}].{error.field}", error.problem) from None
+        results.setdefault((item.id, item.fencing_token), text)
     # Whose claim it is never changes while the token stays, so a read before the guarded write tells it.
-    before = _outcomes(manager, completions, claimed_by)
-    held = [item for item in completions if before[item.id] == "held"]
-    done = manager.complete_many([(item.id, item.fencing_token, results[item.id]) for item in held])
-    missed = [item for item in held if item.id not in done]
-    after = _outcomes(manager, missed, claimed_by) if missed else {}
-    ends = {**before, **after, **dict.fromkeys(done, "ok")}
-    return ["claim_lost" if ends[item.id] == "held" else ends[item.id] for item in completions]
-
-
-def _outcomes(manager: JobManager, completions: Sequence[Completion], claimed_by: str) -> dict[int, str]:
-    """What each claim is now, by job: ``held``, ``already``, ``claim_lost`` or ``not_found``."""
-    rows = manager.using(manager.write_alias).filter(pk__in=[item.id for item in completions])
-    claims = {
-        id: (status, token, holder)
-        for id, status, token, holder in rows.values_list("pk", "status", "fencing_token", "claimed_by")
-    }
-    outcomes = {}
+    outcomes = _outcomes(manager, results, claimed_by)
+    held = [claim for claim in results if outcomes[claim] == "held"]
+    done = manager.complete_many([(*claim, results[claim]) for claim in held])
+    if missed := [claim for claim in held if claim[0] not in done]:
+        outcomes |= _outcomes(manager, missed, claimed_by)
+    new = {claim for claim in held if claim[0] in done}
+    answers = []
     for item in completions:
-        status, *claim = claims.get(item.id, ("",))
-        if not status:
-            outcomes[item.id] = "not_found"
-        elif claim != [item.fencing_token, claimed_by]:
-            outcomes[item.id] = "claim_lost"
+        claim = (item.id, item.fencing_token)
+        if claim in new:
+            new.remove(claim)
+            answers.append("ok")
+            outcomes[claim] = "already"
         else:
-            outcomes[item.id] = {"running": "held", "completed": "already"}.get(status, "claim_lost")
+            answers.append("claim_lost" if outcomes[claim] == "held" else outcomes[claim])
+    return answers
+
+
+def _outcomes(
+    manager: JobManager, claims: Collection[tuple[int, int]], claimed_by: str
+) -> dict[tuple[int, int], str]:
+    """What each claim is now: ``held``, ``already`` (completed), ``claim_lost`` or ``not_found``."""
+    rows = manager.using(manager.write_alias).filter(pk__in={id for id, _ in claims})
+    now = {id: rest for id, *rest in rows.values_list("pk", "fencing_token", "claimed_by", "status")}
+    outcomes = {}
+    for id, token in claims:
+        if id not in now:
+            outcomes[id, token] = "not_found"
+        elif now[id][:2] != [token, claimed_by]:
+            outcomes[id, token] = "claim_lost"
+        else:
+            outcomes[id, token] = {"running": "held", "completed": "already"}.get(now[id][2], "claim_lost")
     return outcomes
