@@ -13,6 +13,7 @@ from django.http import HttpRequest, HttpResponse, HttpResponseBadRequest, HttpR
 from django.urls import URLPattern, path, reverse
 from django.utils.html import format_html
 
+from django_jobqueue import registry
 from django_jobqueue.admin import page
 from django_jobqueue.admin.changelist import BoundedPaginator, JobChangeList, search
 from django_jobqueue.admin.columns import ListColumns, db_now
@@ -132,7 +133,7 @@ class JobAdmin(ListColumns, _ModelAdmin):
             "explanation": explain(
                 job,
                 db_now(job),
-                has_handler=job.type in known_types(),
+                has_handler=job.type in known_types() or registry.resolve(job) is not None,
                 around=self._surroundings(job) if job.status == Status.PENDING else None,
             ),
             "verbs": [
