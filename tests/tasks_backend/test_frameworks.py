@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import pickle
+import subprocess
+import sys
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import django
@@ -21,6 +24,8 @@ from tests.tasks_backend.conftest import Heard
 from tests.tasks_backend.framework import SUCCESSFUL, default_task_backend
 
 pytestmark = pytest.mark.django_db(transaction=True)
+
+ROOT = Path(__file__).resolve().parents[2]
 
 
 @pytest.fixture
@@ -167,3 +172,17 @@ def test_a_pickled_task_is_found_again_where_the_framework_can_pickle():
     else:
         with pytest.raises(pickle.PicklingError):
             pickle.dumps(tasks.noop)
+
+
+def test_a_task_can_be_declared_before_the_apps_are_ready():
+    script = (
+        "from django.conf import settings\n"
+        f"settings.configure(TASKS={{'default': {{'BACKEND': 'django_jobqueue.backend.JobQueueBackend'}}}})\n"
+        "from django_jobqueue.tasks import task\n"
+        "def work(): pass\n"
+        "print(task(max_retries=2)(work).max_retries)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, timeout=60, cwd=ROOT
+    )
+    assert (done.stdout, done.stderr) == ("2\n", "")

@@ -69,11 +69,16 @@ def test_the_page_of_a_task_shows_its_arguments(operator: Any):
     assert "an argument" in page and "a name" in page
 
 
+def test_the_page_of_a_task_that_waits_misses_no_handler(operator: Any):
+    result = tasks.noop.enqueue()
+    assert "no handler" not in operator.get(f"{LIST}{result.id}/change/").content.decode()
+
+
 def test_pages_open_for_a_task_that_is_gone(operator: Any):
     result = tasks.noop.enqueue()
     Job.objects.filter(pk=result.id).update(type="gone.tasks.noop")
     assert operator.get(LIST).status_code == 200
-    assert operator.get(f"{LIST}{result.id}/change/").status_code == 200
+    assert "no handler" in operator.get(f"{LIST}{result.id}/change/").content.decode()
 
 
 def prune(*arguments: str) -> int:
