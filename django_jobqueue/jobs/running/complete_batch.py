@@ -60,13 +60,14 @@ def _outcomes(
 ) -> dict[tuple[int, int], str]:
     """What each claim is now: ``held``, ``already`` (completed), ``claim_lost`` or ``not_found``."""
     rows = manager.using(manager.write_alias).filter(pk__in={id for id, _ in claims})
-    now = {id: rest for id, *rest in rows.values_list("pk", "fencing_token", "claimed_by", "status")}
+    now = {row[0]: row for row in rows.values_list("pk", "fencing_token", "claimed_by", "status")}
+    ends = {"running": "held", "completed": "already"}
     outcomes = {}
     for id, token in claims:
         if id not in now:
             outcomes[id, token] = "not_found"
-        elif now[id][:2] != [token, claimed_by]:
-            outcomes[id, token] = "claim_lost"
+        elif now[id][:3] == (id, token, claimed_by):
+            outcomes[id, token] = ends.get(now[id][3], "claim_lost")
         else:
-            outcomes[id, token] = {"running": "held", "completed": "already"}.get(now[id][2], "claim_lost")
+            outcomes[id, token] = "claim_lost"
     return outcomes
