@@ -13,6 +13,7 @@ ROOT = Path(__file__).resolve().parents[2]
 EXTRAS = [
     "MySQLdb",
     "PIL",
+    "amqp",
     "dj_database_url",
     "django_tasks",
     "drf_spectacular",
@@ -52,8 +53,11 @@ for module in pkgutil.walk_packages(django_jobqueue.__path__, "django_jobqueue."
         print(module.name)
 """
 
-OF_AN_EXTRA = ("django_jobqueue.api.schema", "django_jobqueue.backend", "django_jobqueue.tasks")
-"""What is there for those who install an extra, and imported by nothing else."""
+OF_AN_EXTRA = tuple(
+    f"django_jobqueue.{module}"
+    for module in ("api.schema", "backend", "client", "metrics", "outbox", "pytest_plugin", "tasks")
+)
+"""What may need an extra, and so is imported by nothing else."""
 
 
 def test_imports_point_down():
