@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import logging
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from copy import copy
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
@@ -166,7 +167,8 @@ def _find(manager: JobManager, keys: Sequence[str], *, locking: bool) -> dict[st
     return {job.idempotency_key: job for job in jobs if job.idempotency_key is not None}
 
 
-def _replay(manager: JobManager, row: NewRow, job: Job) -> Enqueued:
+def _replay(manager: JobManager, row: NewRow, found: Job) -> Enqueued:
+    job = copy(found)  # several items may have this key, each with a mismatch of its own
     job.replayed = True
     if different := _difference(row, job):
         error = IdempotencyMismatch(job.pk, different)

@@ -56,6 +56,15 @@ def test_a_mismatch_rejects_only_its_item(jobs, settings):
     assert isinstance(outcomes[0].error, IdempotencyMismatch)
 
 
+def test_a_mismatch_is_told_to_its_own_item_only(jobs):
+    jobs.enqueue("test.noop", {"a": 1}, idempotency_key="old")
+    payloads = [{"a": 1}, {"a": 2}, {"a": 1}]
+    outcomes = jobs.enqueue_many(
+        {"type": "test.noop", "payload": p, "idempotency_key": "old"} for p in payloads
+    )
+    assert [outcome.job.mismatch for outcome in outcomes] == ["", "payload", ""]
+
+
 def test_a_bad_item_is_named_and_nothing_is_added(jobs):
     with pytest.raises(InvalidJob, match=r"jobs\[1\]\.payload\.price: nan is not JSON"):
         jobs.enqueue_many([{"type": "test.noop"}, {"type": "test.noop", "payload": {"price": float("nan")}}])

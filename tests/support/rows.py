@@ -57,4 +57,9 @@ def row_of(job_id: int) -> tuple[Any, ...] | None:
     return row
 
 
+def seven_seconds(retry: int) -> float:
+    """A backoff that a job can name by its path."""
+    return 7.0
+
+
 IN_AN_HOUR = timedelta(hours=1)
