@@ -16,6 +16,9 @@ from django_jobqueue.tasks.results import read_attempts
 if TYPE_CHECKING:
     from django_jobqueue.models import JobAttempt
 
+_SLACK = 0.1
+"""Seconds by which the worker's clock of the timeout may be ahead of the one here."""
+
 
 def run(plan: Plan, job: Any, *, args: list[Any], kwargs: dict[str, Any]) -> Any:
     """Run the task and return its value as JSON; raises what it raises."""
@@ -40,7 +43,7 @@ def run(plan: Plan, job: Any, *, args: list[Any], kwargs: dict[str, Any]) -> Any
 
 async def run_async(plan: Plan, job: Any, *, args: list[Any], kwargs: dict[str, Any]) -> Any:
     """``run`` for an async task, on the worker's event loop."""
-    late_at = time.monotonic() + (plan.options.timeout or math.inf)
+    late_at = time.monotonic() + (plan.options.timeout or math.inf) - _SLACK
     earlier = await sync_to_async(_earlier)(job) if job.fencing_token > 1 else ()
     attempt = Attempt(plan, job, args, kwargs, earlier)
     await attempt.asend(attempt.framework.task_started)

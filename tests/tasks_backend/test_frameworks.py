@@ -177,7 +177,7 @@ def test_a_pickled_task_is_found_again_where_the_framework_can_pickle():
 def test_a_task_can_be_declared_before_the_apps_are_ready():
     script = (
         "from django.conf import settings\n"
-        f"settings.configure(TASKS={{'default': {{'BACKEND': 'django_jobqueue.backend.JobQueueBackend'}}}})\n"
+        "settings.configure(TASKS={'default': {'BACKEND': 'django_jobqueue.backend.JobQueueBackend'}})\n"
         "from django_jobqueue.tasks import task\n"
         "def work(): pass\n"
         "print(task(max_retries=2)(work).max_retries)"

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import logging
 import sys
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -12,12 +13,15 @@ from asgiref.sync import async_to_sync
 from django_jobqueue.backend import JobQueueBackend
 from django_jobqueue.models import Job
 from django_jobqueue.tasks import enqueue_many
+from tests.support.processes import wait_until
+from tests.support.workers import worker
 from tests.tasks_backend import tasks
 from tests.tasks_backend.backends import OnceBackend
 from tests.tasks_backend.conftest import Heard
 from tests.tasks_backend.framework import (
     FAILED,
     LOGGER,
+    READY,
     SUCCESSFUL,
     TaskResult,
     task_enqueued,
@@ -76,6 +80,21 @@ def test_the_end_that_a_task_chose_is_told(how: str, status: str, heard: Heard, 
 def test_a_timeout_is_told_as_failed(task: Any, heard: Heard, run: Any):
     result = run(task.enqueue())
     assert heard.of(result)[-1] == ("finished", "FAILED")
+
+
+@pytest.mark.parametrize("task", [tasks.too_long, tasks.too_long_async], ids=["sync", "async"])
+def test_a_task_that_its_worker_gives_back_is_told_as_ready(task: Any, heard: Heard):
+    result = task.using(timeout=60).enqueue()
+    busy = worker()
+    thread = threading.Thread(target=busy.run)
+    thread.start()
+    wait_until(lambda: len(heard.all) == 2)
+    busy.shutdown.request()
+    busy.shutdown.request()
+    thread.join(20)
+    result.refresh()
+    assert heard.of(result)[-1] == ("finished", "READY")
+    assert (heard.results[-1].attempts, result.attempts, result.status) == (0, 0, READY)
 
 
 def test_a_result_that_is_not_json_is_told_as_failed(heard: Heard, run: Any):
