@@ -31,6 +31,7 @@ def isolating_worker(output: str | None = None, **options: Any) -> None:
     if output is not None:
         os.dup2(os.open(output, os.O_WRONLY | os.O_CREAT), 1)
         sys.stdout = os.fdopen(1, "w", closefd=False)
+        print("before the fork")
     run_worker(**options)
 
 
@@ -62,7 +63,10 @@ def effect(job: Any, name: str = "effect", seconds: float = 0.0) -> None:
 
 
 def _fork_and_return() -> None:
-    os.fork()
+    """The copy comes back here, too, and first: it must not end the job."""
+    if os.fork() == 0:
+        raise RuntimeError("in the copy")
+    time.sleep(0.3)
 
 
 def _close_everything() -> None:
