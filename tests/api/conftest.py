@@ -56,3 +56,10 @@ def worker(db: None) -> Caller:
 @pytest.fixture
 def operator(db: None) -> Caller:
     return make_caller("operator", "view_job", "manage_job")
+
+
+@pytest.fixture(autouse=True)
+def _no_upkeep(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> None:
+    """Claims of these tests do no upkeep, which goes by the clock; see ``test_upkeep``."""
+    if "test_upkeep" not in request.node.nodeid:
+        monkeypatch.setattr("django_jobqueue.api.claims.keep_up", lambda: None)
