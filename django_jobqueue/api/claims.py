@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+from functools import partial
 from typing import Any
 
 from django.core.handlers.asgi import ASGIRequest
@@ -13,7 +15,9 @@ from rest_framework.response import Response
 from django_jobqueue.api import bodies
 from django_jobqueue.api.answers import show_claimed, show_lease
 from django_jobqueue.api.permissions import WorkJob, principal
+from django_jobqueue.api.upkeep import keep_up
 from django_jobqueue.api.view import JobQueueView, OneJobView
+from django_jobqueue.api.waiting import wait_for_jobs
 from django_jobqueue.jobs.pending.claim_once import claim_once
 from django_jobqueue.jobs.running.complete_batch import Completion, complete_batch
 from django_jobqueue.models import Job
@@ -112,6 +116,10 @@ def claim(request: Request, body: dict[str, Any]) -> list[Job]:
     if wait and not isinstance(request._request, ASGIRequest):
         problem = "needs a server that speaks ASGI: here a waiting claim would hold a worker of the server."
         raise ValidationError({"wait_seconds": [problem]})
-    if "request_id" in choice:
-        return claim_once(Job.objects, **choice)
-    return Job.objects.claim_many(**choice)
+    keep_up()
+    take: Any = partial(claim_once, Job.objects) if "request_id" in choice else Job.objects.claim_many
+    until = time.monotonic() + wait
+    jobs: list[Job] = take(**choice)
+    while not jobs and (left := until - time.monotonic()) > 0 and wait_for_jobs(choice.get("queues"), left):
+        jobs = take(**choice)
+    return jobs

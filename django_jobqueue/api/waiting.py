@@ -1,0 +1,132 @@
+"""Waiting for a job under ASGI: one watcher a process looks at the queues, for all claims that wait in it."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import threading
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
+
+from asgiref.sync import async_to_sync
+from django.db import DatabaseError, connections
+
+from django_jobqueue.conf import settings
+from django_jobqueue.jobs.queryset import table_of
+from django_jobqueue.models import Job
+from django_jobqueue.vendors import vendor_for
+from django_jobqueue.workers.listener import Listener
+from django_jobqueue.workers.wakeup import Pause, Wakeup
+
+logger = logging.getLogger("django_jobqueue")
+
+SHORTEST_PAUSE = 0.02
+
+
+def wait_for_jobs(queues: Collection[str] | None, seconds: float) -> bool:
+    """Wait until one of ``queues`` (``None``: any) may have a pending job; false when ``seconds`` are over.
+
+    Called in the thread of a request under ASGI. While it waits, the thread holds no database connection, and
+    a caller that goes away ends it with ``CancelledError``. At most ``API_MAX_WAITING`` calls of a process
+    wait; further ones are answered at once.
+    """
+    connections.close_all()
+    return async_to_sync(_wait)(queues, seconds)
+
+
+async def _wait(queues: Collection[str] | None, seconds: float) -> bool:
+    with _watcher.waiter(queues) as waiter:
+        if waiter is None:
+            return False
+        try:
+            await asyncio.wait_for(waiter.event.wait(), seconds)
+        except TimeoutError:
+            return False
+        return True
+
+
+class Waiter:
+    """A claim that waits, in an event loop of its own."""
+
+    def __init__(self, queues: Collection[str] | None) -> None:
+        self.queues = queues
+        self.event = asyncio.Event()
+        self._loop = asyncio.get_running_loop()
+
+    def wake(self) -> None:
+        """Called from the watcher's thread."""
+        if not self._loop.is_closed():
+            self._loop.call_soon_threadsafe(self.event.set)
+
+
+class Watcher:
+    """A thread that lives while somebody waits. It hears notifications where there are any, and polls always."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._waiters: set[Waiter] = set()
+        self._bell: Wakeup | None = None
+
+    @contextmanager
+    def waiter(self, queues: Collection[str] | None) -> Iterator[Waiter | None]:
+        """A new waiter for the time of the block; ``None`` when too many wait already."""
+        waiter = Waiter(queues)
+        with self._lock:
+            if len(self._waiters) >= settings().API_MAX_WAITING:
+                waiter = None  # type: ignore[assignment]
+            else:
+                self._waiters.add(waiter)
+                if self._bell is None:
+                    self._bell = Wakeup()
+                    threading.Thread(target=self._run, args=[self._bell], daemon=True).start()
+                self._bell.ring()
+        try:
+            yield waiter
+        finally:
+            with self._lock:
+                self._waiters.discard(waiter)
+                if self._bell is not None and not self._waiters:
+                    self._bell.ring()
+
+    def _run(self, bell: Wakeup) -> None:
+        listener = Listener(Job.objects)
+        pause = Pause(SHORTEST_PAUSE, settings().POLL_INTERVAL)
+        known: set[Waiter] = set()
+        try:
+            while True:
+                with self._lock:
+                    waiters = set(self._waiters)
+                    if not waiters:
+                        self._bell = None
+                        return
+                if waiters - known:
+                    pause.reset()
+                known = waiters
+                try:
+                    self._look(listener, waiters)
+                    heard = bell.wait(pause.grow(), listener.fileno)
+                    if heard and (told := listener.heard()):
+                        self._wake(told, waiters)
+                        pause.reset()
+                except DatabaseError as error:
+                    logger.warning("Waiting claims are not told of jobs now (%s)", type(error).__name__)
+                    listener.forget()
+                    connections.close_all()
+                    bell.wait(settings().POLL_INTERVAL)
+        finally:
+            connections.close_all()
+            bell.close()
+
+    def _look(self, listener: Listener, waiters: Collection[Waiter]) -> None:
+        listener.attend()
+        connection = connections[Job.objects.write_alias]
+        heads = vendor_for(connection).heads(connection, table_of(Job), None)
+        self._wake({queue for queue, _, _ in heads}, waiters)
+
+    def _wake(self, queues: Collection[str], waiters: Collection[Waiter]) -> None:
+        for waiter in waiters:
+            if queues and (waiter.queues is None or any(queue in queues for queue in waiter.queues)):
+                waiter.wake()
+
+
+_watcher = Watcher()
