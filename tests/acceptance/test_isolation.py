@@ -210,6 +210,10 @@ def test_what_a_crashed_process_has_started_ends_with_it(ended: Callable[..., Jo
     wait_until(lambda: not is_alive(started))
 
 
+def test_a_handler_may_fork_processes_and_terminate_them(ended: Callable[..., Job]):
+    assert ended("iso.terminate").result == -signal.SIGTERM
+
+
 def test_a_hundred_jobs_leave_nothing_open_in_the_worker(start_worker: StartWorker):
     def descriptors() -> int:
         job = Job.objects.enqueue("iso.descriptors")

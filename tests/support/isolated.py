@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import ctypes
 import itertools
+import multiprocessing
 import os
 import random
 import signal
@@ -166,6 +167,19 @@ def start_subprocess(job: Any, then: str | None = None) -> int:
     if then is not None:
         ENDS[then]()
     return started.pid
+
+
+@job_handler("iso.terminate", isolate=True)
+def terminate(job: Any) -> int | None:
+    """Fork a process and end it, as pools of processes do."""
+    context = multiprocessing.get_context("fork")
+    up = context.Event()
+    started = context.Process(target=lambda: up.set() or time.sleep(60))
+    started.start()
+    up.wait(10)
+    started.terminate()
+    started.join(10)
+    return started.exitcode
 
 
 @job_handler("iso.until_cancelled", isolate=True)

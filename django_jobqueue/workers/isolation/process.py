@@ -8,6 +8,7 @@ import inspect
 import os
 import signal
 import socket
+from functools import partial
 from typing import Any
 
 from django_jobqueue.registry import Handler
@@ -46,6 +47,8 @@ class JobProcess:
         go_first()
         self._job = receive_job(self._talk)
         signal.signal(signal.SIGTERM, self._hear)
+        # For a process that the handler forks (a pool's, say) it means again what it means everywhere.
+        os.register_at_fork(after_in_child=partial(signal.signal, signal.SIGTERM, signal.SIG_DFL))
         for number in (
             signal.SIGINT,
             signal.SIGHUP,

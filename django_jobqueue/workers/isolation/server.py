@@ -99,8 +99,7 @@ class _Server:
         signal.set_wakeup_fd(self._ringer.fileno(), warn_on_full_buffer=False)
         self._selector.register(self._requests, selectors.EVENT_READ)
         self._selector.register(self._bell, selectors.EVENT_READ)
-        gc.collect()
-        gc.freeze()  # collections in the jobs' processes would copy all of the shared memory
+        gc.freeze()  # a collection, here or in a job's process, would touch and so copy all of the shared memory
         while True:
             for key, _ in self._selector.select():
                 if key.fileobj is self._bell:
