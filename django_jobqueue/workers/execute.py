@@ -110,7 +110,7 @@ def outcome_of(error: BaseException) -> Outcome:
     if isinstance(error, PermanentFailure):
         return Failed(_failure(error, retryable=False))
     if isinstance(error, Snooze):
-        return Released(error.delay)
+        return Released(error.delay, str(error))
     if isinstance(error, JobInterrupted):
         return Released(0.0, "The worker was stopped before the job could finish.")
     if isinstance(error, JobTimedOut):

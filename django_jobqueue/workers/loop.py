@@ -93,6 +93,8 @@ class Worker:
         self._progress_at = time.monotonic()
         self._fault = Pause(0.1, _LONGEST_FAULT_PAUSE)
         self._in_fault = False
+        # What is handed out can be of a kind that no registered handler is.
+        self._kinds = {handler.is_async for handler in registry.handlers()}
         self._claimed = 0
         self._drained = False
         self.shutdown = Shutdown(self._wakeup)
@@ -190,10 +192,9 @@ class Worker:
 
     def _size(self) -> int:
         """Jobs that can run at once; with handlers of both kinds the scarcer places count."""
-        kinds = {handler.is_async for handler in registry.handlers()}
-        if kinds == {True}:
+        if self._kinds == {True}:
             return self._async.size
-        if kinds == {False, True}:
+        if self._kinds == {False, True}:
             return min(self._threads.size, self._async.size)
         return self._threads.size
 
@@ -249,7 +250,9 @@ class Worker:
             handler = registry.resolve(job)
             if handler is None:
                 self._acks.add(job, unknown_type(job))
-            elif handler.is_async:
+                continue
+            self._kinds.add(handler.is_async)
+            if handler.is_async:
                 concurrent.append(job)
             else:
                 sync.append(job)
