@@ -83,7 +83,8 @@ class RowMaker:
             limits.check_text("idempotency_key", idempotency_key, limits.KEY_LENGTH)
         delay = 0.0
         if isinstance(run_at, timedelta):
-            run_at, delay = None, limits.check_delay("run_at", run_at)
+            delay = limits.check_delay("run_at", run_at)
+            run_at = None
         elif run_at is not None:
             run_at = limits.check_time("run_at", run_at)
         stored_meta = "{}" if meta is None and backoff is None else _meta(meta, backoff)
