@@ -15,6 +15,9 @@ from django_jobqueue.models import Job
 
 TABLE = Job._meta.db_table
 
+NAMES = (TABLE, "j", "h", "job", "later")
+"""What the statements call the table."""
+
 _AUTOMATIC = {f"sqlite_autoindex_{TABLE}_1": "jobqueue_job_idempotency_key"}
 
 Statement = tuple[str, Sequence[Any]]
@@ -62,13 +65,16 @@ def _sqlite(statement: Statement, prepared: bool) -> Plan:
     details = [row[3] for row in _rows(f"EXPLAIN QUERY PLAN {statement[0]}", statement[1])]
     plan = Plan("\n".join(details))
     for detail in details:
-        if match := re.search(r"USING (?:COVERING )?INDEX (\w+)", detail):
-            plan.indexes.add(_AUTOMATIC.get(match[1], match[1]))
+        plan.sorts |= "TEMP B-TREE" in detail
+        access = re.match(rf"(SEARCH|SCAN) ({'|'.join(NAMES)})\b", detail)
+        if access is None:
+            continue
+        if index := re.search(r"USING (?:COVERING )?INDEX (\w+)", detail):
+            plan.indexes.add(_AUTOMATIC.get(index[1], index[1]))
         elif "INTEGER PRIMARY KEY" in detail:
             plan.indexes.add("primary")
-        elif re.match(rf"SCAN ({TABLE}|j|h|job|later)\b", detail):
-            plan.scans = True
-        plan.sorts |= "TEMP B-TREE" in detail
+        else:
+            plan.scans |= access[1] == "SCAN"
     return plan
 
 
@@ -77,7 +83,7 @@ def _mysql(statement: Statement, prepared: bool) -> Plan:
     plan = Plan("\n".join(map(str, rows)))
     for _, _, table, access, _, key, _, _, _, extra in rows:
         plan.sorts |= "filesort" in (extra or "") or "temporary" in (extra or "")
-        if table in (TABLE, "j", "h", "job", "later"):
+        if table in NAMES:
             plan.scans |= access in ("ALL", "index")
             if key:
                 plan.indexes.add("primary" if key == "PRIMARY" else key)

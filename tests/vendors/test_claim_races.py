@@ -26,18 +26,22 @@ def enqueue(count, *, queues=("default",), types=("test.noop",)):
 
 
 @pytest.mark.parametrize(
-    ("queues", "served", "exchange"),
-    [(("default",), ["default"], False), (("default",), ["default"], True), (QUEUES, None, False)],
+    ("count", "queues", "served", "exchange"),
+    [
+        (3000, ("default",), ["default"], False),
+        (1000, ("default",), ["default"], True),
+        (1000, QUEUES, None, False),
+    ],
 )
-def test_eight_processes_claim_3000_jobs_each_once(race, queues, served, exchange):
-    ids = enqueue(3000, queues=queues)
+def test_eight_processes_claim_all_jobs_each_once(race, count, queues, served, exchange):
+    ids = enqueue(count, queues=queues)
     for number in range(8):
         limit = [1, 3, 10, 50][number % 4]
         race.add(claimers.claim_all, f"worker-{number}", limit=limit, queues=served, exchange=exchange)
     handed_out = [claim for got in race.run() for claim in got]
     assert Counter(job_id for job_id, _ in handed_out) == Counter(ids)
     assert {token for _, token in handed_out} == {1}
-    assert Job.objects.filter(status="running", fencing_token=1).count() == 3000
+    assert Job.objects.filter(status="running", fencing_token=1).count() == count
 
 
 def test_each_row_names_the_claimer_that_was_given_it(race):

@@ -10,12 +10,9 @@ from django.db import connection
 
 from django_jobqueue.jobs.queryset import table_of
 from django_jobqueue.models import Job
-from django_jobqueue.vendors import vendor_for
+from django_jobqueue.vendors import Claim, vendor_for
 from tests.vendors.crowd import add_rows, analyze, remove_rows
 from tests.vendors.plans import explain, statements_of
-
-PREPARED = ["claim of one", "claim of many"] if connection.vendor == "postgresql" else []
-"""What is prepared where that is possible: its plan for any parameters counts too."""
 
 pytestmark = pytest.mark.django_db
 
@@ -58,6 +55,23 @@ STATEMENTS: dict[str, tuple[Callable[[], Any], set[str]]] = {
         {"jobqueue_job_idempotency_key"},
     ),
 }
+
+
+def claim_behind():
+    """What a worker's ``exchange`` sends past Django's cursor."""
+    claim = Claim(worker_id="worker-1", claimed_by="", lease_seconds=60)
+    wanted = vendor()._claim(table(), claim, queue="queue-1", limit=20)
+    vendor()._rows(
+        connection, *vendor()._chosen_after(connection, table(), (1, 5), "queue-1", 20, wanted, ["id"])
+    )
+
+
+PREPARED: list[str] = []
+"""What is prepared where that is possible: its plan for any parameters counts too."""
+
+if connection.vendor == "postgresql":
+    STATEMENTS["claim behind a place"] = (claim_behind, CLAIM)
+    PREPARED = ["claim of one", "claim of many", "claim behind a place"]
 
 
 def claim(limit, queues, types=None):

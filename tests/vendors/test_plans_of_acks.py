@@ -13,6 +13,7 @@ import pytest
 from django.db import connection
 
 from django_jobqueue.models import Job
+from django_jobqueue.vendors import HeldClaim
 from tests.vendors.crowd import add_rows, analyze, remove_rows
 from tests.vendors.plans import explain, statements_of
 
@@ -24,6 +25,9 @@ ACKNOWLEDGEMENTS: dict[str, Callable[[Sequence[int]], Any]] = {
     "cancel": lambda ids: Job.objects.cancel(ids[0]),
     "complete_many": lambda ids: Job.objects.complete_many([(id, 1, "{}") for id in ids]),
     "complete_many without results": lambda ids: Job.objects.complete_many([(id, 1, None) for id in ids]),
+    "complete_claims without rows": lambda ids: Job.objects.complete_claims(
+        HeldClaim(id, 1, keep=False) for id in ids
+    ),
     "renew_many": lambda ids: Job.objects.renew_many([(id, 1) for id in ids], lease_seconds=60),
 }
 PREPARED = [
