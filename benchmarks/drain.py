@@ -47,7 +47,7 @@ CASES = (
     Case(2_000, milliseconds=10),
     Case(10_000, handlers="async", milliseconds=10),
 )
-QUICK = (Case(500), Case(500, handlers="async", processes=2), Case(200, milliseconds=1))
+QUICK = (Case(500, handlers="async", processes=2), Case(200, milliseconds=1))
 
 
 def measure(database: Database, case: Case, results: Results, limit: float) -> None:

@@ -9,7 +9,6 @@ from functools import partial
 
 from django.db import transaction
 
-from benchmarks.harness.counter import Counter
 from benchmarks.harness.database import Database, own_database
 from benchmarks.harness.options import read_options
 from benchmarks.harness.results import Results, percentile
@@ -45,13 +44,9 @@ def waits(database: Database, send: Send, *, samples: int, pause: tuple[float, f
         time.sleep(random.uniform(*pause))
         sent = counter.read().started + 1
         start = send(database)
-        wait_until(partial(_has_reached, counter, sent), 30, interval=0.0003)
+        wait_until(partial(counter.has_reached, sent), 30, interval=0.0003)
         milliseconds.append((counter.read().latest - start) * 1000)
     return milliseconds
-
-
-def _has_reached(counter: Counter, started: int) -> bool:
-    return counter.read().started >= started
 
 
 def add(results: Results, name: str, milliseconds: list[float], shares: tuple[float, ...]) -> None:

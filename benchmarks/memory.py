@@ -78,11 +78,12 @@ def add_connections(database: Database, results: Results, name: str, before: int
 
 def run(options: Options, database: Database, results: Results) -> None:
     """Everything, once a round."""
+    notifies = options.database == "postgresql"
     for _ in options.timed_rounds():
         measure_django(database, results)
-        for wakeup in ("notify", "poll") if options.database == "postgresql" else ("poll",):
+        for wakeup in ("poll", "notify") if notifies and not options.quick else ("poll",):
             measure_idle(database, results, wakeup, 0.5 if options.quick else 6.0)
-        counts = [1_000, 2_000] if options.quick else [10_000, 100_000, options.more["jobs"]]
+        counts = [2_000] if options.quick else [10_000, 100_000, options.more["jobs"]]
         measure_busy(database, results, sorted(set(counts)))
 
 

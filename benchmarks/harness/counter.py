@@ -51,6 +51,10 @@ class Counter:
         counts, firsts, latests = zip(*used, strict=True)
         return Count(sum(counts), min(firsts) / 1e9, max(latests) / 1e9)
 
+    def has_reached(self, started: int) -> bool:
+        """Whether so many handlers have started."""
+        return self.read().started >= started
+
 
 class _Slot:
     """The writer's side in one process."""

@@ -7,9 +7,12 @@ import sys
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from benchmarks.harness.servers import VENDORS, given_vendor
+
+FOLDER = Path(__file__).resolve().parents[1] / "results"
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +25,7 @@ class Options:
     rounds: int
     seconds: float
     command: str
+    results: Path
     more: dict[str, Any] = field(default_factory=dict)
     started: float = field(default_factory=time.monotonic)
 
@@ -61,6 +65,9 @@ def read_options(
         help="which database (default: %(default)s); DATABASE_URL names the server",
     )
     parser.add_argument("--quick", action="store_true", help="only see that it works, in seconds")
+    parser.add_argument(
+        "--results", type=Path, default=FOLDER, metavar="FOLDER", help="where to write the JSON (%(default)s)"
+    )
     if rounds is None:
         parser.set_defaults(rounds=1, seconds=seconds)
     else:
@@ -75,7 +82,7 @@ def read_options(
         parser.add_argument(f"--{name.replace('_', '-')}", **keywords)
     given = vars(parser.parse_args(arguments))
     arguments = sys.argv[1:] if arguments is None else arguments
-    common = {name: given.pop(name) for name in ("database", "quick", "rounds", "seconds")}
+    common = {name: given.pop(name) for name in ("database", "quick", "results", "rounds", "seconds")}
     if common["quick"]:
         common["rounds"] = 1
     command = " ".join(["python -m", f"benchmarks.{benchmark}", *arguments])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import statistics
 import time
 from dataclasses import dataclass, field
@@ -12,8 +13,6 @@ from typing import Any
 from benchmarks.harness import machine
 from benchmarks.harness.database import Database
 from benchmarks.harness.options import Options
-
-FOLDER = Path(__file__).resolve().parents[1] / "results"
 
 
 @dataclass(slots=True)
@@ -46,7 +45,7 @@ class Results:
             "load_before": round(machine.load(), 2),
             "machine": machine.machine(),
             "versions": machine.versions(),
-            "server": {"title": database.server.title, **database.server.describe(database.name)},
+            "server": database.server.describe(database.name),
         }
         self._cases: dict[str, Case] = {}
 
@@ -80,7 +79,7 @@ class Results:
         name = (
             f"{self.options.benchmark}-{self.options.database}{'-quick' if self.options.quick else ''}.json"
         )
-        return write(name, {**self._about, "cases": rows})
+        return write(self.options.results, name, {**self._about, "cases": rows})
 
     def _row(self, case: Case) -> dict[str, Any]:
         row: dict[str, Any] = {
@@ -96,12 +95,12 @@ class Results:
         return row
 
 
-def write(name: str, content: dict[str, Any]) -> Path:
+def write(folder: Path, name: str, content: dict[str, Any]) -> Path:
     """Write a file of results; returns its path."""
-    FOLDER.mkdir(exist_ok=True)
-    path = FOLDER / name
-    path.write_text(json.dumps(content, indent=1) + "\n")
-    print(f"Written to {path.relative_to(FOLDER.parents[1])}")
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / name
+    path.write_text(json.dumps(content, indent=1, ensure_ascii=False) + "\n")
+    print(f"Written to {os.path.relpath(path)}")
     return path
 
 

@@ -30,7 +30,6 @@ class Place:
 class Server(ABC):
     """One server. Connections are the driver's own, in autocommit mode."""
 
-    title: ClassVar[str]
     create_table: ClassVar[Sequence[str]]
     """The raw table ``raw_job``, dropped and made anew."""
     add_rows: ClassVar[str]
@@ -63,7 +62,7 @@ class Server(ABC):
 
     @abstractmethod
     def describe(self, database: str) -> dict[str, str]:
-        """Version and the settings that durability and speed hang on."""
+        """``title``, version and the settings that durability and speed hang on."""
 
     @abstractmethod
     def vacuum(self, connection: Any, table: str) -> None:

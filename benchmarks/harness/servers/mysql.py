@@ -12,7 +12,6 @@ _DIGITS = "(" + " UNION ALL ".join(f"SELECT {digit} AS digit" for digit in range
 
 
 class MySQL(Server):
-    title = "MariaDB/MySQL"
     create_table = (
         "DROP TABLE IF EXISTS raw_job",
         """CREATE TABLE raw_job (
@@ -56,7 +55,8 @@ class MySQL(Server):
 
     def describe(self, database: str) -> dict[str, str]:
         names = ("version", "innodb_flush_log_at_trx_commit", "innodb_buffer_pool_size", "log_bin")
-        return {name: str(self._run(f"SELECT @@{name}")[0][0]) for name in names}
+        settings = {name: str(self._run(f"SELECT @@{name}")[0][0]) for name in names}
+        return {"title": "MariaDB" if "MariaDB" in settings["version"] else "MySQL", **settings}
 
     def vacuum(self, connection: Any, table: str) -> None:
         cursor = connection.cursor()

@@ -10,7 +10,6 @@ from benchmarks.harness.servers.base import PAYLOAD, Server
 
 
 class PostgreSQL(Server):
-    title = "PostgreSQL"
     create_table = (
         "DROP TABLE IF EXISTS raw_job",
         """CREATE TABLE raw_job (
@@ -52,7 +51,8 @@ class PostgreSQL(Server):
 
     def describe(self, database: str) -> dict[str, str]:
         names = ("server_version", "fsync", "synchronous_commit", "shared_buffers", "max_wal_size")
-        return {name: str(self._value(database, f"SHOW {name}".encode())) for name in names}
+        settings = {name: str(self._value(database, f"SHOW {name}".encode())) for name in names}
+        return {"title": "PostgreSQL", **settings}
 
     def vacuum(self, connection: psycopg.Connection[Any], table: str) -> None:
         connection.execute(f'VACUUM ANALYZE "{table}"'.encode())

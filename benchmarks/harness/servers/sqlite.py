@@ -10,7 +10,6 @@ from benchmarks.harness.servers.base import PAYLOAD, Server
 
 
 class SQLite(Server):
-    title = "SQLite"
     create_table = (
         "DROP TABLE IF EXISTS raw_job",
         f"""CREATE TABLE raw_job (
@@ -47,7 +46,12 @@ class SQLite(Server):
         return f"sqlite:///{database}"
 
     def describe(self, database: str) -> dict[str, str]:
-        return {"version": sqlite3.sqlite_version, "journal_mode": "WAL", "synchronous": "FULL"}
+        return {
+            "title": "SQLite",
+            "version": sqlite3.sqlite_version,
+            "journal_mode": "WAL",
+            "synchronous": "FULL",
+        }
 
     def vacuum(self, connection: sqlite3.Connection, table: str) -> None:
         connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()

@@ -1,0 +1,1 @@
+"""One module a peer: how it is set up, filled and started."""
