@@ -13,6 +13,7 @@ from django.conf import settings as django_settings
 from django.core.management.base import BaseCommand, CommandError
 from django.db import DatabaseError, connections
 
+from django_jobqueue import registry
 from django_jobqueue.checks import database_problems
 from django_jobqueue.conf import settings
 from django_jobqueue.exceptions import InvalidJob
@@ -161,6 +162,13 @@ class Command(BaseCommand):
             return tuple(limits.check_text(option, name, limits.QUEUE_LENGTH) for name in names)
         except InvalidJob as error:
             raise CommandError(str(error)) from None
+
+    def _async_concurrency(self, value: int) -> int:
+        places = self._number("--async-concurrency", value, 0, 10_000)
+        types = [handler.type for handler in registry.handlers() if handler.is_async]
+        if not places and types:
+            raise CommandError(f"--async-concurrency is 0, but the handler of {types[0]!r} is async.")
+        return places
 
     def _number(self, option: str, value: int, low: int, high: int) -> int:
         try:
