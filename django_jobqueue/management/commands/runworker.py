@@ -139,9 +139,7 @@ class Command(BaseCommand):
                 queues=queues,
                 exclude_queues=excluded,
                 concurrency=self._number("--concurrency", options["concurrency"], 1, 1000),
-                async_concurrency=self._number(
-                    "--async-concurrency", options["async_concurrency"], 1, 10_000
-                ),
+                async_concurrency=self._async_concurrency(options["async_concurrency"]),
                 prefetch=prefetch,
                 lease_seconds=limits.check_seconds("--lease", lease, 1, 604800),
                 poll_interval=limits.check_seconds("--poll-interval", poll, 0.005, 60),
