@@ -42,7 +42,7 @@ def test_two_processes_with_the_same_keys_at_the_same_time_have_each_effect_once
 def test_two_processes_that_find_the_same_broken_entries_take_each_over_once(
     processes: Processes, left_open: Callable[..., JobExecution], found: str
 ):
-    keys = [f"key {number}" for number in range(100)]
+    keys = [f"key {number}" for number in range(50)]
     for key in keys:
         left_open(key)
     if found == "failed":
