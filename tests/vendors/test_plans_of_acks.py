@@ -39,10 +39,10 @@ pytestmark = pytest.mark.django_db
 
 @pytest.fixture(scope="module", autouse=True, params=["none ran", "a few ran", "all ran"])
 def crowd(request: pytest.FixtureRequest, django_db_setup: None, django_db_blocker: Any) -> Iterator[None]:
-    """10,000 running jobs among 50,000 others, and what the planner saw when it looked last."""
+    """10,000 running jobs among 20,000 others, and what the planner saw when it looked last."""
     seen = {"none ran": 0, "a few ran": 100, "all ran": 10_000}[request.param]
     with django_db_blocker.unblock():
-        add_rows(50_000, "completed")
+        add_rows(20_000, "completed")
         if seen:
             add_rows(seen, "running")
         analyze()
