@@ -159,11 +159,6 @@ class ThreadPool:
         """How many jobs wait in line."""
         return self._todo.qsize()
 
-    @property
-    def broken(self) -> bool:
-        """Whether a new worker could do what this one cannot any more: run isolated handlers."""
-        return self._fork_server is not None and self._fork_server.gone
-
     def start(self) -> None:
         """Start the threads."""
         for slot in self._slots:

@@ -132,7 +132,7 @@ def test_every_end_of_the_process_is_accounted_for(start_worker: StartWorker):
         "SystemExit": ("scheduled", 1, "SystemExit: 3"),
         "permanent": ("failed", 0, "PermanentFailure: never again"),
         "later": ("scheduled", 1, "RetryLater: again in 600 s"),
-        "snooze": ("scheduled", 0, ""),
+        "snooze": ("scheduled", 0, "again in 600 s"),
         "cancelled": ("cancelled", 0, "Cancelled: as asked"),
         "return": ("completed", 0, ""),
         "set": ("failed", 0, "The handler succeeded, but its result: set is not JSON."),
