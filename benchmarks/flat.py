@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from benchmarks.harness.database import FINISHED, SCHEDULED, Database, own_database
-from benchmarks.harness.drain import drain
+from benchmarks.harness.drain import Drained, drain
 from benchmarks.harness.options import Options, read_options
 from benchmarks.harness.results import Results, number, percentile
 from benchmarks.harness.workers import worker_command
@@ -43,19 +43,18 @@ def bystanders(rows: int) -> list[Bystanders]:
     ]
 
 
-def measure_drain(database: Database, jobs: int, *, more_wait: bool) -> float:
-    """Jobs a second of one worker that serves the default queue, over the first ``jobs`` of it."""
+def measure_drain(database: Database, jobs: int, *, more_wait: bool) -> Drained:
+    """One worker that serves the default queue, over the first ``jobs`` of it."""
     if not more_wait:
         database.fill(jobs)
     database.vacuum()
-    drained = drain(
+    return drain(
         [worker_command(queues="default")],
         database.counter,
         database.folder / "worker.log",
         jobs=jobs,
         unfinished=(lambda: False) if more_wait else database.has_unfinished,
     )
-    return drained.rate
 
 
 def claim_p99(database: Database, claims: int) -> float:
@@ -102,9 +101,9 @@ class Flat:
         print(f"{some.name}: laid out in {number(time.monotonic() - start)} s", flush=True)
 
         def once() -> None:
-            rate = measure_drain(self._database, self._jobs, more_wait=some.pending)
+            drained = measure_drain(self._database, self._jobs, more_wait=some.pending)
             name = f"drain of {self._jobs:,}: {some.name}"
-            self._results.add(name, rate, "jobs/s", against=self._alone)
+            self._results.add(name, drained.rate, "jobs/s", against=self._alone, cut_off=drained.cut_off)
 
         self._repeat(self._options.rounds, until - time.monotonic(), once)
         if some.pending:
@@ -113,8 +112,8 @@ class Flat:
     def _measure_alone(self, seconds: float) -> None:
         def once() -> None:
             self._database.empty()
-            rate = measure_drain(self._database, self._jobs, more_wait=False)
-            self._results.add(self._alone, rate, "jobs/s")
+            drained = measure_drain(self._database, self._jobs, more_wait=False)
+            self._results.add(self._alone, drained.rate, "jobs/s", cut_off=drained.cut_off)
 
         self._repeat(2, seconds / 3, once)
 

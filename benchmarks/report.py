@@ -194,10 +194,10 @@ def _origin(found: list[Result]) -> str:
     """How the numbers came about."""
     commands = ", ".join(f"`{result['command']}`" for result in found)
     dates = ", ".join(sorted({result["date"] for result in found}))
-    loads = ", ".join(sorted({f"{result['load_before']:.2f}" for result in found}))
+    busy = max(result["busy_before"] for result in found)
     stars = any(_cut_off(result) for result in found)
     note = " A star: cut off by the time limit, the rate is that until then." if stars else ""
-    return f"Medians (lowest to highest).{note} {commands}; {dates}; load before: {loads}."
+    return f"Medians (lowest to highest).{note} {commands}; {dates}; others used {busy} % of the machine just before."
 
 
 def _cut_off(result: Result) -> bool:

@@ -106,7 +106,7 @@ class Database:
 
 
 @contextmanager
-def own_database(vendor: str) -> Iterator[Database]:
+def own_database(vendor: str, *, settings: str = "benchmarks.settings") -> Iterator[Database]:
     """Make a database, set Django up on it, and drop it at the end, also after SIGTERM."""
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     server = server_of(vendor)
@@ -114,7 +114,7 @@ def own_database(vendor: str) -> Iterator[Database]:
         folder = Path(path)
         name = server.own_name(f"jobqueue_benchmark_{os.getpid()}", folder)
         os.environ["DATABASE_URL"] = server.url(name)
-        os.environ["DJANGO_SETTINGS_MODULE"] = "benchmarks.settings"
+        os.environ["DJANGO_SETTINGS_MODULE"] = settings
         os.environ[counter.VARIABLE] = str(folder / "counter")
         server.create(name)
         try:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import platform
+import time
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
@@ -30,9 +31,18 @@ def versions() -> dict[str, str]:
     return found
 
 
-def load() -> float:
-    """The machine's load of the last minute: above 0.5 or so, others are measured along."""
-    return os.getloadavg()[0]
+def busy_percent(seconds: float) -> float:
+    """How much of the machine's processors is used now by whatever runs, over so many seconds."""
+    idle, total = _ticks()
+    time.sleep(seconds)
+    idle_later, total_later = _ticks()
+    return 100 * (1 - (idle_later - idle) / max(1, total_later - total))
+
+
+def _ticks() -> tuple[int, int]:
+    """Idle and all processor time since the machine's start."""
+    ticks = [int(field) for field in Path("/proc/stat").read_text().split("\n", 1)[0].split()[1:9]]
+    return ticks[3] + ticks[4], sum(ticks)
 
 
 def _line(path: str, name: str) -> str:

@@ -14,6 +14,9 @@ from benchmarks.harness import machine
 from benchmarks.harness.database import Database
 from benchmarks.harness.options import Options
 
+BUSY = 5
+"""Percent of the machine that may be used by something else before the numbers are of no use."""
+
 
 @dataclass(slots=True)
 class Case:
@@ -42,7 +45,7 @@ class Results:
             "command": options.command,
             "quick": options.quick,
             "date": time.strftime("%Y-%m-%d"),
-            "load_before": round(machine.load(), 2),
+            "busy_before": round(machine.busy_percent(0.1 if options.quick else 2.0)),
             "machine": machine.machine(),
             "versions": machine.versions(),
             "server": database.server.describe(database.name),
@@ -65,8 +68,8 @@ class Results:
         """Print the table and write the JSON; returns its path."""
         rows = [self._row(case) for case in self._cases.values()]
         print(f"\n{self._about['benchmark']} on {self._about['server']['title']}")
-        if self._about["load_before"] > 0.5:
-            print(f"The load was {self._about['load_before']} before the start: these numbers are of no use.")
+        if self._about["busy_before"] > BUSY:
+            print(f"Something else used {self._about['busy_before']} % of the machine: of no use.")
         width = max(len(case.name) for case in self._cases.values())
         for case, row in zip(self._cases.values(), rows, strict=True):
             ratio = f"x{row['ratio']:.2f} of {case.against}" if "ratio" in row else ""

@@ -97,7 +97,7 @@ def main() -> None:
         "command": " ".join(["python -m benchmarks.peers", *sys.argv[1:]]),
         "quick": given.quick,
         "date": time.strftime("%Y-%m-%d"),
-        "load_before": round(machine.load(), 2),
+        "busy_before": round(machine.busy_percent(0.1 if given.quick else 2.0)),
         "machine": machine.machine(),
         "server": server.describe(server.place.database),
         "peers": {},

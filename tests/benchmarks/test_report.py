@@ -12,7 +12,7 @@ from benchmarks.harness.results import number, percentile
 
 ORIGIN = {
     "date": "2026-05-04",
-    "load_before": 0.1,
+    "busy_before": 1,
     "versions": {"Python": "3.13.0"},
     "machine": {"memory": "1 GiB"},
 }
