@@ -116,6 +116,15 @@ def test_a_handler_may_complete_its_job_in_its_own_transaction(ended: Callable[.
     assert effect_named("with the completion")
 
 
+def test_several_worker_processes_isolate_their_jobs_each_by_itself(start_worker: StartWorker):
+    jobs = [Job.objects.enqueue("iso.effect", {"seconds": 0.3}) for _ in range(8)]
+    supervisor = start_worker(processes=2, drain=True)
+    supervisor.join(30)
+    assert supervisor.exitcode == 0
+    assert {status_of(job) for job in jobs} == {"completed"}
+    assert len(set(Effect.objects.values_list("pid", flat=True))) == 8
+
+
 def test_standard_output_goes_through_and_nothing_is_written_twice(start_worker: StartWorker, tmp_path: Path):
     output = tmp_path / "output"
     Job.objects.enqueue("iso.print", {"text": "printed in the process"})

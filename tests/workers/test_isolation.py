@@ -224,10 +224,11 @@ def test_a_process_that_stays_after_its_outcome_is_killed(
     assert heard_by(server, run) == (b"K", Completed())
 
 
-def test_one_that_speaks_without_end_is_killed(
+def test_one_that_speaks_without_end_is_killed_at_once(
     server: FakeServer, run: IsolatedRun, monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.setattr(run, "_room", 1000)
+    monkeypatch.setattr("django_jobqueue.workers.isolation.run._EXIT_GRACE", 60.0)
     server.talk.sendall(b"x" * 2000)
     orders, outcome = heard_by(server, run)
     assert (orders, outcome.failure.error) == (b"K", "The job's process told an outcome that cannot be read.")
