@@ -29,7 +29,7 @@ def claim_all(
     """Claim until there is nothing left; writes (id, fencing token)."""
     got: list[Any] = []
     connection.ensure_connection()
-    barrier.wait(60)
+    barrier.wait(30)
     while True:
         if exchange:
             claim = Claim(worker_id=worker, claimed_by="", lease_seconds=60)
@@ -52,10 +52,10 @@ def claim_one_a_round(
     got = []
     connection.ensure_connection()
     for _ in range(rounds):
-        barrier.wait(60)  # the test has put as many jobs there as there are claimers
+        barrier.wait(30)  # the test has put as many jobs there as there are claimers
         job = Job.objects.claim(worker_id=worker, queues=queues, types=types)
         got.append(job and job.pk)
-        barrier.wait(60)
+        barrier.wait(30)
     _write(path, got)
 
 
@@ -64,7 +64,7 @@ def complete_in_turn(barrier: Any, path: str, claims: list[tuple[int, int]], *, 
     accepted = []
     connection.ensure_connection()
     for job_id, token in claims:
-        barrier.wait(60)
+        barrier.wait(30)
         time.sleep(random.random() * 0.004)
         if many:
             accepted += Job.objects.complete_many([(job_id, token, '"done"')])
@@ -82,7 +82,7 @@ def fail_in_turn(barrier: Any, path: str, claims: list[tuple[int, int]]) -> None
     accepted = []
     connection.ensure_connection()
     for job_id, token in claims:
-        barrier.wait(60)
+        barrier.wait(30)
         time.sleep(random.random() * 0.004)
         try:
             Job.objects.fail(job_id, error="boom", fencing_token=token)
@@ -97,7 +97,7 @@ def reap_in_turn(barrier: Any, path: str, *, rounds: int) -> None:
     reaped = []
     connection.ensure_connection()
     for _ in range(rounds):
-        barrier.wait(60)
+        barrier.wait(30)
         time.sleep(random.random() * 0.003)
         reaped += [job.pk for job in Job.objects.reap(limit=1)]
     _write(path, reaped)
@@ -108,7 +108,7 @@ def cancel_in_turn(barrier: Any, path: str, claims: list[tuple[int, int]]) -> No
     answers = []
     connection.ensure_connection()
     for job_id, _ in claims:
-        barrier.wait(60)
+        barrier.wait(30)
         time.sleep(random.random() * 0.004)
         answers.append(Job.objects.cancel(job_id).status)
     _write(path, answers)
@@ -119,7 +119,7 @@ def enqueue_keys(barrier: Any, path: str, keys: list[list[str]], *, in_transacti
     got = []
     connection.ensure_connection()
     for some in keys:
-        barrier.wait(60)
+        barrier.wait(30)
         new = [{"type": "test.noop", "payload": {"key": key}, "idempotency_key": key} for key in some]
         if len(new) > 1:
             jobs = [outcome.job for outcome in Job.objects.enqueue_many(new)]
@@ -207,7 +207,7 @@ def mix_everything(barrier: Any, path: str, seed: int, *, seconds: float) -> Non
     """Do everything for some seconds, then note (what, id, status)."""
     mix = Mix(seed)
     connection.ensure_connection()
-    barrier.wait(60)
+    barrier.wait(30)
     end = time.monotonic() + seconds
     acts = [mix.enqueue, mix.run, mix.exchange, mix.tidy, mix.manage]
     while time.monotonic() < end:
@@ -219,6 +219,6 @@ def hold_row(barrier: Any, path: str, job_id: int) -> None:
     """Hold the lock of a job's row from the first to the second meeting at the barrier."""
     with transaction.atomic():
         Job.objects.filter(pk=job_id).update(updated_at=Now())
-        barrier.wait(60)
-        barrier.wait(60)
+        barrier.wait(30)
+        barrier.wait(30)
     _write(path, [])

@@ -77,13 +77,13 @@ def test_the_reaper_passes_over_a_row_that_another_transaction_holds(race):
     claims = [job_id for job_id, _ in stale_claims(3)]
     race.add(claimers.hold_row, claims[0])
     barrier = race.begin(with_test=True)
-    barrier.wait(60)
+    barrier.wait(30)
     if connection.features.has_select_for_update_skip_locked:
         reaped = Job.objects.reap()
-        barrier.wait(60)
+        barrier.wait(30)
         assert [job.pk for job in reaped] == claims[1:]
     else:  # one writer at a time: there is nothing to pass over, only to wait for
-        barrier.wait(60)
+        barrier.wait(30)
         assert [job.pk for job in Job.objects.reap()] == claims
     race.end()
 
@@ -94,11 +94,11 @@ def test_a_prune_passes_over_a_row_that_another_transaction_holds(race):
     held, *others = (job_id for job_id, _ in claims)
     race.add(claimers.hold_row, held)
     barrier = race.begin(with_test=True)
-    barrier.wait(60)
+    barrier.wait(30)
     if connection.features.has_select_for_update_skip_locked:
         assert Job.objects.prune(older_than=0, batch_size=1) == len(others)
-        barrier.wait(60)
+        barrier.wait(30)
     else:
-        barrier.wait(60)
+        barrier.wait(30)
         assert Job.objects.prune(older_than=0, batch_size=1) == len(claims)
     race.end()

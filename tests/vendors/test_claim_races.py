@@ -63,8 +63,8 @@ def test_while_there_are_free_jobs_each_parallel_claimer_gets_one(race, queues, 
     placed = []
     for _ in range(rounds):
         placed.append(sorted(enqueue(claimers_count, queues=queues)))
-        barrier.wait(60)
-        barrier.wait(60)
+        barrier.wait(30)
+        barrier.wait(30)
     got = [sorted(claims) for claims in zip(*race.end(), strict=True)]
     assert got == placed
 
@@ -79,8 +79,8 @@ def test_claimers_of_different_types_do_not_hide_jobs_from_each_other(race):
     placed = []
     for _ in range(rounds):
         placed.append(enqueue(len(types), types=types))
-        barrier.wait(60)
-        barrier.wait(60)
+        barrier.wait(30)
+        barrier.wait(30)
     assert [list(claims) for claims in zip(*race.end(), strict=True)] == placed
 
 
@@ -94,8 +94,8 @@ def test_two_claimers_of_one_job_are_one_winner(race):
     placed = []
     for _ in range(rounds):
         placed += enqueue(1)
-        barrier.wait(60)
-        barrier.wait(60)
+        barrier.wait(30)
+        barrier.wait(30)
     won = [[job_id for job_id in claims if job_id] for claims in zip(*race.end(), strict=True)]
     assert won == [[job_id] for job_id in placed]
 
@@ -105,13 +105,13 @@ def test_a_claim_passes_over_a_row_that_another_transaction_holds(race):
     Job.objects.filter(pk=held).update(priority=50)
     race.add(claimers.hold_row, held)
     barrier = race.begin(with_test=True)
-    barrier.wait(60)
+    barrier.wait(30)
     if connection.features.has_select_for_update_skip_locked:
         claimed = Job.objects.claim_many(worker_id="worker-1", limit=2, queues=["default"])
-        barrier.wait(60)
+        barrier.wait(30)
         assert [job.pk for job in claimed] == [free]
     else:  # one writer at a time: there is nothing to pass over, only to wait for
-        barrier.wait(60)
+        barrier.wait(30)
         claimed = Job.objects.claim_many(worker_id="worker-1", limit=2, queues=["default"])
         assert [job.pk for job in claimed] == [held, free]
     race.end()
