@@ -19,8 +19,10 @@ class JobQueueConfig(AppConfig):
 
     def ready(self) -> None:
         from django_jobqueue import checks, logs  # noqa: F401 - checks registers the system checks
+        from django_jobqueue.outbox import handlers
 
         logs.make_inert()
+        handlers.register()
         register(_check_api, Tags.urls)
         if apps.is_installed("drf_spectacular"):
             import django_jobqueue.api.schema  # noqa: F401 - describes the calls in the project's own schema

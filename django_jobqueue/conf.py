@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import base64
 import dataclasses
 import difflib
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
+from ipaddress import ip_network
 from typing import Any
 
 from django.conf import settings as django_settings
@@ -101,8 +103,63 @@ def _keeping(value: Any) -> str | None:
     return "must be True, False or a dict of queue names to these"
 
 
-def _option(default: Any, check: Check, text: str) -> Any:
-    return dataclasses.field(default=default, metadata={"check": check, "text": text})
+def _secret(value: Any) -> bool:
+    if not isinstance(value, str):
+        return False
+    text = value.removeprefix("whsec_")
+    try:
+        return len(base64.b64decode(text + "=" * (-len(text) % 4), validate=True)) >= 16
+    except ValueError:
+        return False
+
+
+def _secrets(value: Any) -> str | None:
+    sentence = (
+        "must be None, a dict of names to secrets (base64 of 16 bytes or more, with or without whsec_) or lists of "
+        "these, a callable that takes a name, or its dotted path"
+    )
+    try:
+        loaded = import_string(value) if isinstance(value, str) else value
+    except ImportError:
+        return sentence
+    if loaded is None or callable(loaded):
+        return None
+    if not isinstance(loaded, dict):
+        return sentence
+    for name, secrets in loaded.items():
+        several = secrets if isinstance(secrets, list | tuple) else [secrets]
+        if not isinstance(name, str) or not several or not all(map(_secret, several)):
+            return sentence
+    return None
+
+
+def _networks(value: Any) -> str | None:
+    sentence = "must be a list of networks such as '10.1.0.0/16'"
+    if isinstance(value, str) or not isinstance(value, list | tuple):
+        return sentence
+    try:
+        for network in value:
+            ip_network(network)
+    except ValueError as error:
+        return f"{sentence} ({error})"
+    return None
+
+
+def _url(value: Any) -> str | None:
+    if value is None or (isinstance(value, str) and "://" in value):
+        return None
+    return "must be None or a URL such as 'amqps://name:password@host:5671/vhost'"
+
+
+def _arguments(value: Any) -> str | None:
+    if value is None or (isinstance(value, dict) and all(isinstance(name, str) for name in value)):
+        return None
+    return "must be None or a dict of arguments"
+
+
+def _option(default: Any, check: Check, text: str, *, secret: bool = False) -> Any:
+    """An option; the value of a ``secret`` one is in no message."""
+    return dataclasses.field(default=default, metadata={"check": check, "text": text, "secret": secret})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -215,6 +272,40 @@ class Settings:
     MAX_RESULT_BYTES: int = _option(
         65536, _integer(2, 16 * 1024 * 1024), "Largest result or progress, as compact UTF-8 JSON."
     )
+    WEBHOOK_SECRETS: Any = _option(
+        None,
+        _secrets,
+        "The secrets that web hooks are signed with, by name; two in a list while one replaces the other. Or a "
+        "callable (or its dotted path) that is given a name and returns one or a list.",
+        secret=True,
+    )
+    WEBHOOK_TIMEOUT: float = _option(
+        15.0,
+        _number(0.1, 600),
+        "Longest delivery of a web hook, from the look-up of the host's name to the last byte that is read.",
+    )
+    WEBHOOK_MAX_RESPONSE_BYTES: int = _option(
+        2048, _integer(0, 65536), "How much of the answer to a web hook is read and kept with the job."
+    )
+    WEBHOOK_ALLOWED_NETWORKS: Any = _option(
+        (),
+        _networks,
+        "Networks that web hooks may go to although they are not public, for intranets and tests.",
+    )
+    BROKER_URL: str | None = _option(
+        None, _url, "The broker that messages are published to, as kombu takes it.", secret=True
+    )
+    BROKER_OPTIONS: Any = _option(
+        None,
+        _arguments,
+        "Further arguments of kombu's `Connection`: `ssl`, `transport_options` and others.",
+        secret=True,
+    )
+    BROKER_TIMEOUT: float = _option(
+        10.0,
+        _number(0.1, 600),
+        "Longest wait for each step with the broker: to connect, to send, to be confirmed.",
+    )
 
     def keeps_completed(self, queue: str) -> bool:
         """Whether completed jobs of ``queue`` stay."""
@@ -240,7 +331,8 @@ def problems(given: Any) -> list[tuple[str, str]]:
             hint = f" Did you mean {close[0]!r}?" if close else ""
             found.append((str(name), f"JOBQUEUE has no option {name!r}.{hint}"))
         elif problem := known[name].metadata["check"](value):
-            found.append((name, f"JOBQUEUE[{name!r}] {problem}, not {value!r}."))
+            given_value = "" if known[name].metadata["secret"] else f", not {value!r}"
+            found.append((name, f"JOBQUEUE[{name!r}] {problem}{given_value}."))
     return found
 
 
