@@ -82,10 +82,12 @@ class Vendor(ABC):
         assignments: str,
         params: Sequence[Any],
         returning: Sequence[str],
+        sure: bool = False,
     ) -> list[Row]:
         """Lock the rows that ``choice`` (WHERE to LIMIT) selects, skipping what others hold, and update them.
 
-        Returns the columns ``returning`` of these rows, in no order.
+        Returns the columns ``returning`` of these rows, in no order. The caller is ``sure`` that there are some
+        when it has just seen them: a look that would spare a lock for nothing is then not needed.
         """
 
     @abstractmethod
@@ -157,13 +159,15 @@ class Vendor(ABC):
         limit: int,
         columns: Sequence[str],
         types: Sequence[str] | None = None,
+        sure: bool = False,
     ) -> list[Row]:
-        """Take up to ``limit`` pending rows from the head of one queue."""
+        """Take up to ``limit`` pending rows from the head of one queue. ``sure`` as in ``update_chosen``."""
         return self.update_chosen(
             connection,
             table,
             **self._claim(table, claim, queue=queue, limit=limit, types=types),
             returning=columns,
+            sure=sure,
         )
 
     def _claim(

@@ -80,6 +80,7 @@ class MySQL(Vendor):
         limit: int,
         columns: Sequence[str],
         types: Sequence[str] | None = None,
+        sure: bool = False,
     ) -> list[Row]:
         if types is None:
             return super().claim(connection, table, claim, queue=queue, limit=limit, columns=columns)
@@ -122,6 +123,7 @@ class MySQL(Vendor):
         assignments: str,
         params: Sequence[Any],
         returning: Sequence[str],
+        sure: bool = False,
     ) -> list[Row]:
         name = self.quote(connection, table)
         with transaction.atomic(using=connection.alias):

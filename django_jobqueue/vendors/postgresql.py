@@ -116,6 +116,7 @@ class PostgreSQL(Vendor):
         assignments: str,
         params: Sequence[Any],
         returning: Sequence[str],
+        sure: bool = False,
     ) -> list[Row]:
         sql, values = self._chosen(connection, table, choice, choice_params, assignments, params, returning)
         return self._rows(connection, sql, values)

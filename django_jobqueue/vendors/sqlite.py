@@ -73,11 +73,13 @@ class SQLite(Vendor):
         assignments: str,
         params: Sequence[Any],
         returning: Sequence[str],
+        sure: bool = False,
     ) -> list[Row]:
         name = self.quote(connection, table)
         chosen = f"SELECT id FROM {name} WHERE {choice}"
-        # A look first: an UPDATE that finds nothing would still queue for the one write lock.
-        if not self._rows(connection, chosen, choice_params):
+        # A look first: an UPDATE that finds nothing would still queue for the one write lock. A transaction has
+        # that lock already.
+        if not (sure or connection.in_atomic_block) and not self._rows(connection, chosen, choice_params):
             return []
         return self._rows(
             connection,

@@ -1,8 +1,6 @@
 from __future__ import annotations
 
 import pytest
-from django.db import connection
-from django.test.utils import CaptureQueriesContext
 
 from django_jobqueue.models import Job
 from tests.api.conftest import TYPE
@@ -125,16 +123,3 @@ def test_the_size_of_a_batch_is_a_setting(worker, settings):
     assert outcomes(worker, items[:2]) == ["not_found", "not_found"]
     response = worker.post("/jobs/complete-batch", items)
     assert response.json() == {"detail": "The body has 3 completions; 1 to 2 are allowed."}
-
-
-def test_a_batch_of_500_takes_two_statements_and_their_transaction(worker):
-    Job.objects.enqueue_many([{"type": TYPE}] * 500)
-    tokens = [
-        (job.pk, job.fencing_token)
-        for job in Job.objects.claim_many(worker_id="w", limit=500, claimed_by="worker")
-    ]
-    items = [{"id": id, "fencing_token": token} for id, token in tokens]
-    with CaptureQueriesContext(connection) as queries:
-        assert set(outcomes(worker, items)) == {"ok"}
-    on_jobs = [query["sql"] for query in queries if '_job" ' in query["sql"] or "_job` " in query["sql"]]
-    assert len(on_jobs) <= 3

@@ -16,7 +16,7 @@ from tests.api.conftest import TYPE, Caller
 
 
 @pytest.fixture
-def root(db: None) -> Caller:
+def root(transactional_db: None) -> Caller:
     """A caller whom neither authentication nor permissions cost a query."""
     caller = Caller(User.objects.create_superuser("root"))
     caller.force_authenticate(caller.user)
@@ -24,10 +24,10 @@ def root(db: None) -> Caller:
 
 
 def statements(call: Callable[[], Any]) -> list[str]:
-    """The statements of ``call``, without the marks of a transaction."""
+    """The statements of ``call``, without the marks of a transaction and the hint to idle workers."""
     with CaptureQueriesContext(connection) as queries:
         assert call().status_code < 300
-    marks = ("BEGIN", "COMMIT", "SAVEPOINT", "RELEASE")
+    marks = ("BEGIN", "COMMIT", "SAVEPOINT", "RELEASE", "SELECT pg_notify")
     return [query["sql"] for query in queries if not query["sql"].startswith(marks)]
 
 
@@ -61,7 +61,7 @@ def test_a_claim_from_one_queue_is_one_statement_where_the_database_can_do_it_in
 
 def test_a_claim_from_any_queue_looks_at_the_heads_of_the_queues_first(root):
     Job.objects.enqueue(TYPE)
-    expected = {"postgresql": 2, "sqlite": 3, "mysql": 4}[connection.vendor]
+    expected = {"postgresql": 2, "sqlite": 2, "mysql": 4}[connection.vendor]
     assert claim_statements(root) == expected
 
 
@@ -82,3 +82,17 @@ def test_an_acknowledgement_is_one_statement_where_update_returns_rows(root, ver
 def test_a_page_is_one_statement_however_many_jobs_there_are(root, jobs):
     Job.objects.enqueue_many([{"type": TYPE}] * jobs, enqueued_by="somebody")
     assert len(statements(lambda: root.get("/jobs"))) == 1
+
+
+def test_a_claim_with_a_request_id_is_three_statements_more(root):
+    Job.objects.enqueue(TYPE)
+    plain = {"postgresql": 1, "sqlite": 1, "mysql": 3}[connection.vendor]
+    assert claim_statements(root, queues=["default"], request_id="r") == plain + 3
+
+
+def test_a_batch_of_completions_is_a_read_and_a_write_however_many_there_are(root):
+    Job.objects.enqueue_many([{"type": TYPE}] * 50)
+    claimed = root.post("/jobs/claim-batch", {"worker_id": "w", "limit": 50}).json()["jobs"]
+    items = [{"id": job["id"], "fencing_token": job["fencing_token"], "result": 1} for job in claimed]
+    expected = 2 if returning() else 3
+    assert len(statements(lambda: root.post("/jobs/complete-batch", items))) == expected

@@ -14,6 +14,7 @@ from django.core.management.base import BaseCommand
 from django.db import connection
 
 from django_jobqueue import checks, exceptions, signals
+from django_jobqueue.api import checks as api_checks
 from django_jobqueue.backoff import MAX_DELAY
 from django_jobqueue.conf import Settings
 from django_jobqueue.jobs import limits
@@ -37,6 +38,7 @@ SOURCES = "\n".join(
     for package in ("django_jobqueue", "example_project", "examples")
     for path in (ROOT / package).rglob("*.py")
 )
+CHECKS = inspect.getsource(checks) + inspect.getsource(api_checks)
 EVERY_PAGE = pytest.mark.parametrize("page", PAGES, ids=lambda page: page.path)
 
 
@@ -172,14 +174,14 @@ def test_every_option_of_a_command_is_in_the_docs(command: str):
 
 
 def test_every_system_check_is_in_the_docs():
-    ids = set(re.findall(r'"(django_jobqueue\.[EW]\d{3})"', inspect.getsource(checks)))
+    ids = set(re.findall(r'"(django_jobqueue\.[EW]\d{3})"', CHECKS))
     assert {names(row[0])[0] for row in rows(DEPLOYMENT.section("System checks"))} == ids
 
 
 @EVERY_PAGE
 def test_every_system_check_named_exists(page: Page):
     named = set(re.findall(r"django_jobqueue\.[EW]\d{3}", page.text))
-    assert {id for id in named if f'"{id}"' not in inspect.getsource(checks)} == set()
+    assert {id for id in named if f'"{id}"' not in CHECKS} == set()
 
 
 def test_the_options_of_a_handler_are_in_the_docs():

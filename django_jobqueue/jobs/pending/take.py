@@ -44,9 +44,16 @@ def take(manager: JobManager, claim: Claim, wanted: Wanted, *, columns: Sequence
     table = table_of(manager.model)
     limit = wanted.limit
 
-    def take_from(queue: str, count: int) -> list[Any]:
+    def take_from(queue: str, count: int, *, sure: bool = False) -> list[Any]:
         return vendor.claim(
-            connection, table, claim, queue=queue, limit=count, columns=columns, types=wanted.types
+            connection,
+            table,
+            claim,
+            queue=queue,
+            limit=count,
+            columns=columns,
+            types=wanted.types,
+            sure=sure,
         )
 
     queues = wanted.named()
@@ -74,7 +81,7 @@ def take(manager: JobManager, claim: Claim, wanted: Wanted, *, columns: Sequence
         with transaction.atomic(using=connection.alias) if len(waiting) > 1 else nullcontext():
             spent = set()
             for queue, share in shares.items():
-                rows += (taken := take_from(queue, share))
+                rows += (taken := take_from(queue, share, sure=wanted.types is None))
                 if len(taken) < share:
                     spent.add(queue)
             for queue in waiting:
