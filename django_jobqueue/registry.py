@@ -13,6 +13,9 @@ from django.apps import apps
 from django_jobqueue import backoff as backoffs
 from django_jobqueue.backoff import Backoff
 
+OWN_PREFIX = "jobqueue."
+"""How the types of this app's own handlers begin (those of the outbox)."""
+
 LEAST_MEMORY = 16 * 1024 * 1024
 """The smallest memory limit. With less a handler could hardly connect to a database."""
 

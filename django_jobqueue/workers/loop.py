@@ -93,8 +93,12 @@ class Worker:
         self._progress_at = time.monotonic()
         self._fault = Pause(0.1, _LONGEST_FAULT_PAUSE)
         self._in_fault = False
-        # What is handed out can be of a kind that no registered handler is.
-        self._kinds = {handler.is_async for handler in registry.handlers()}
+        # Of the project's handlers; what is handed out can be of a kind that none of them is.
+        self._kinds = {
+            handler.is_async
+            for handler in registry.handlers()
+            if not handler.type.startswith(registry.OWN_PREFIX)
+        }
         self._claimed = 0
         self._drained = False
         self.shutdown = Shutdown(self._wakeup)

@@ -163,7 +163,11 @@ class Command(BaseCommand):
 
     def _async_concurrency(self, value: int) -> int:
         places = self._number("--async-concurrency", value, 0, 10_000)
-        types = [handler.type for handler in registry.handlers() if handler.is_async]
+        types = [
+            handler.type
+            for handler in registry.handlers()
+            if handler.is_async and not handler.type.startswith(registry.OWN_PREFIX)
+        ]
         if not places and types:
             raise CommandError(f"--async-concurrency is 0, but the handler of {types[0]!r} is async.")
         return places
