@@ -29,15 +29,16 @@ def start_server(processes: Processes, **options: Any) -> str:
     processes.start(serve, port, options)
     url = f"http://127.0.0.1:{port}"
 
-    def answers() -> bool:
-        try:
-            urllib.request.urlopen(f"{url}/jobs", timeout=5).close()
-        except urllib.error.HTTPError as error:
-            error.close()
-            return True
-        except OSError:
-            return False
-        return True
-
-    wait_until(answers)
+    wait_until(lambda: answers(url))
     return url
+
+
+def answers(url: str) -> bool:
+    """Whether a server at ``url`` answers anything."""
+    try:
+        urllib.request.urlopen(f"{url}/jobs", timeout=5).close()
+    except urllib.error.HTTPError as error:
+        error.close()
+    except OSError:
+        return False
+    return True
