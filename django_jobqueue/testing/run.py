@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -126,7 +127,9 @@ def call(handler: Handler, job: RunningJob) -> Any:
 
 
 def _invoke(handler: Handler, job: RunningJob) -> Any:
-    function = async_to_sync(handler.function) if handler.is_async else handler.function
+    # Not handler.is_async: that is whether the worker's event loop runs it, which is never so for an isolated one.
+    is_async = inspect.iscoroutinefunction(handler.function)
+    function = async_to_sync(handler.function) if is_async else handler.function
     return function(job, **job.payload)
 
 

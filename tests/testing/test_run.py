@@ -10,7 +10,7 @@ from django.db import connection, transaction
 from django.test import TestCase, TransactionTestCase
 from django.utils import translation
 
-from django_jobqueue import signals
+from django_jobqueue import job_handler, registry, signals
 from django_jobqueue.exceptions import InvalidJob
 from django_jobqueue.models import Job, JobExecution
 from django_jobqueue.testing import run_jobs, travel
@@ -236,3 +236,17 @@ class WithCommits(TransactionTestCase):
         Job.objects.enqueue("test.atomic")
         assert run_jobs() == {"completed": 4}
         assert sorted(names()) == ["after the commit", "async", "return"]
+
+
+@pytest.mark.django_db
+def test_an_isolated_async_handler_runs_here_too():
+    @job_handler("testing.isolated_async", isolate=True)
+    async def isolated(job, name: str) -> str:
+        return name
+
+    try:
+        job = Job.objects.enqueue("testing.isolated_async", {"name": "alone"})
+        run_jobs()
+    finally:
+        registry.unregister("testing.isolated_async")
+    assert Job.objects.get(pk=job.pk).result == "alone"
