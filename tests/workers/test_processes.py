@@ -141,6 +141,7 @@ def supervise(
     notes: Path, work: Callable[[int, Notes], int], count: int, shutdown_timeout: float, before: Any
 ) -> int:
     os.setsid()  # as a shell does with a command in the foreground: a process group of its own
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)  # also where the tests run under nohup
     logging.basicConfig(filename=notes, level="INFO", format="log %(message)s", force=True)
     if before is not None:
         before()
