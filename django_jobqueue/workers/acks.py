@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger("django_jobqueue.worker")
 
-BATCH = 500
+BATCH = 500  # outcomes in one write, and jobs in one claim
 DELAY = 0.005  # seconds that an outcome waits for company, at most
 
 Done = tuple[RunningJob, Completed]

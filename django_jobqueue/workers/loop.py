@@ -18,7 +18,7 @@ from django_jobqueue import registry
 from django_jobqueue.jobs.pending.take import Wanted
 from django_jobqueue.jobs.running.exchange import COLUMNS
 from django_jobqueue.vendors import Claim
-from django_jobqueue.workers.acks import Acks, Done
+from django_jobqueue.workers.acks import BATCH, Acks, Done
 from django_jobqueue.workers.async_pool import AsyncPool
 from django_jobqueue.workers.cursor import Cursor
 from django_jobqueue.workers.execute import unknown_type
@@ -147,7 +147,10 @@ class Worker:
             return
         self._threads.interrupt_late()
         self._give_back_stalled()
-        if self._wakeup.wait(self._until_next(), self._listener.fileno):
+        wait = self._until_next()
+        # With work at hand the bell is not looked at: a look would hand Python's lock to the threads, for as long
+        # as their line lasts, while the database has nothing to do.
+        if wait > 0 and self._wakeup.wait(wait, self._listener.fileno):
             self._listen()
 
     def _listen(self) -> None:
@@ -192,7 +195,7 @@ class Worker:
         room = size + prefetch - unfinished
         if self._options.max_jobs is not None:
             room = min(room, self._options.max_jobs - self._claimed)
-        return max(0, min(room, MOST))
+        return max(0, min(room, BATCH))
 
     def _size(self) -> int:
         """Jobs that can run at once; with handlers of both kinds the scarcer places count."""

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import time
 
-HORIZON = 0.03  # seconds of work that may wait in line
-MOST = 500
+HORIZON = 0.06  # seconds of work that may wait in line
+MOST = 1000  # two batches: the threads work off one while the database works on the next
 _WEIGHT = 0.5
 
 

@@ -83,7 +83,7 @@ def test_a_due_scheduled_job_is_run_by_a_draining_worker_and_a_later_one_is_not(
         (["--concurrency=0"], "--concurrency: must be from 1 to 1000"),
         (["--async-concurrency=-1"], "--async-concurrency: must be from 0 to 10000"),
         (["--async-concurrency=0"], r"--async-concurrency is 0, but the handler of '.*' is async"),
-        (["--prefetch=501"], "--prefetch: must be from 0 to 500"),
+        (["--prefetch=1001"], "--prefetch: must be from 0 to 1000"),
         (["--processes=0"], "--processes: must be from 1 to 256"),
         (["--lease=0.5"], "--lease: must be from 1 to 604800 seconds"),
         (["--poll-interval=0"], "--poll-interval: must be from 0.005 to 60 seconds"),
