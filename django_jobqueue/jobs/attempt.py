@@ -19,7 +19,9 @@ class JobAttempt(models.Model):
         CANCELLED = "cancelled"
 
     id = models.BigAutoField(primary_key=True)
-    job = models.ForeignKey(Job, models.CASCADE, related_name="attempts", db_index=False)
+    # No constraint of the database's own: it would look for attempts of each row that goes, which makes deleting
+    # completed jobs three times as slow (PostgreSQL). Attempts are written under their job's lock, and go with it.
+    job = models.ForeignKey(Job, models.CASCADE, related_name="attempts", db_index=False, db_constraint=False)
     number = models.PositiveIntegerField(help_text="1 for the first try.")
     fencing_token = models.BigIntegerField(help_text="The fence of the claim that failed.")
     worker_id = ExactCharField(max_length=limits.WORKER_ID_LENGTH)

@@ -5,6 +5,13 @@ import django_jobqueue.vendors.expressions
 from django.db import migrations, models
 
 
+def tune(apps, schema_editor):
+    from django_jobqueue.vendors import vendor_for
+
+    table = apps.get_model("django_jobqueue", "Job")._meta.db_table
+    vendor_for(schema_editor.connection).tune_table(schema_editor, table)
+
+
 class Migration(migrations.Migration):
 
     initial = True
@@ -117,7 +124,7 @@ class Migration(migrations.Migration):
                 ('exception_class', models.CharField(blank=True, default='', max_length=255)),
                 ('message', models.TextField(blank=True, default='')),
                 ('traceback', models.TextField(blank=True, default='')),
-                ('job', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='attempts', to='django_jobqueue.job')),
+                ('job', models.ForeignKey(db_constraint=False, db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='attempts', to='django_jobqueue.job')),
             ],
             options={
                 'verbose_name': 'attempt',
@@ -126,4 +133,5 @@ class Migration(migrations.Migration):
                 'constraints': [models.UniqueConstraint(fields=('job', 'fencing_token'), name='jobqueue_attempt_once_per_claim')],
             },
         ),
+        migrations.RunPython(tune, migrations.RunPython.noop),
     ]

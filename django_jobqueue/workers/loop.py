@@ -15,6 +15,7 @@ from django.db import Error as DatabaseFault
 from django.db import connections as django_connections
 
 from django_jobqueue import registry
+from django_jobqueue.jobs.notify import INTERVAL
 from django_jobqueue.jobs.pending.take import Wanted
 from django_jobqueue.jobs.running.exchange import COLUMNS
 from django_jobqueue.vendors import Claim
@@ -39,7 +40,7 @@ logger = logging.getLogger("django_jobqueue.worker")
 
 ID, QUEUE, PRIORITY = (COLUMNS.index(name) for name in ("id", "queue", "priority"))
 
-_SHORTEST_POLL = 0.005
+_SHORTEST_POLL = 0.0025
 _LONGEST_FAULT_PAUSE = 5.0
 _INTERRUPT_GRACE = 0.5
 _STALLED_AFTER = 1.0  # seconds without a finished job after which what waits in line is given back
@@ -86,7 +87,8 @@ class Worker:
         self._pace = Pace(options.prefetch)
         self._listener = Listener(manager)
         self._cursor = Cursor()
-        self._poll = Pause(_SHORTEST_POLL, options.poll_interval)
+        # Who has just told of a queue keeps the next job to itself: looks are frequent for that long.
+        self._poll = Pause(_SHORTEST_POLL, options.poll_interval, steady=INTERVAL)
         self._poll_at = 0.0
         self._only_queue: tuple[str, float] | None = None
         self._looked_in_vain = False

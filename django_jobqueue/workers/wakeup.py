@@ -49,19 +49,26 @@ class Wakeup:
 
 
 class Pause:
-    """A wait that grows from ``shortest`` to ``longest`` seconds while nothing happens, a little at random."""
+    """A wait that grows from ``shortest`` to ``longest`` seconds while nothing happens, a little at random.
 
-    def __init__(self, shortest: float, longest: float) -> None:
+    It begins to grow once it has been short for ``steady`` seconds.
+    """
+
+    def __init__(self, shortest: float, longest: float, *, steady: float = 0.0) -> None:
         self._shortest = min(shortest, longest)
         self._longest = longest
-        self._next = self._shortest
+        self._steady = steady
+        self.reset()
 
     def grow(self) -> float:
-        """The wait now; the next one is half as long again."""
+        """The wait now; the next one is half as long again, or the same in the steady time."""
         wait = self._next
-        self._next = min(self._longest, wait * 1.5)
+        self._waited += wait
+        if self._waited >= self._steady:
+            self._next = min(self._longest, wait * 1.5)
         return wait * (0.9 + 0.2 * random.random())
 
     def reset(self) -> None:
         """Something happened: start short again."""
         self._next = self._shortest
+        self._waited = 0.0

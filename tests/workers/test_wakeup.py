@@ -10,6 +10,7 @@ from django.db import connection, transaction
 from django_jobqueue.models import Job
 from django_jobqueue.vendors import vendor_for
 from django_jobqueue.workers import loop
+from django_jobqueue.workers.wakeup import Pause
 from tests.support.processes import wait_until
 from tests.support.workers import running
 
@@ -121,3 +122,13 @@ if vendor_for(connection).notifies:
                 )
             job = Job.objects.enqueue("test.noop", queue="second")
             wait_until(lambda: completed(job))
+
+
+def test_a_pause_is_short_for_the_steady_time_then_grows_to_the_longest_and_starts_again_after_a_reset():
+    pause = Pause(0.0025, 1.0, steady=0.02)
+    waits = [pause.grow() for _ in range(40)]
+    steady = [wait for wait in waits if wait < 0.0028]
+    assert len(steady) == 8 and waits[:8] == steady
+    assert 0.9 <= waits[-1] <= 1.1
+    pause.reset()
+    assert pause.grow() < 0.0028
