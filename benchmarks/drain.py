@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import time
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,6 +16,7 @@ from benchmarks.harness.workers import worker_command
 
 RAW = "raw driver: claim 100, complete 100"
 RAW_ONE = "raw driver: claim 1, complete 1"
+ASYNCIO = "asyncio alone: sleeps of 10 ms, 100 at once"
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +71,8 @@ def measure(database: Database, case: Case, results: Results, limit: float) -> N
     if not drained.cut_off and (kept := database.count("completed")) != (0 if case.forget else case.jobs):
         raise RuntimeError(f"{case}: {kept} jobs are completed.")
     against = None if case.milliseconds else RAW
+    if case.handlers == "async" and case.milliseconds == 10:
+        against = ASYNCIO
     results.add(str(case), drained.rate, "jobs/s", against=against, cut_off=drained.cut_off)
 
 
@@ -77,6 +82,20 @@ def measure_raw(database: Database, results: Results, quick: bool) -> None:
     for name, batch in ((RAW, 100), (RAW_ONE, 1)):
         rate = database.server.raw_claims(database.name, batch=batch, seconds=seconds)
         results.add(name, rate, "jobs/s")
+    results.add(ASYNCIO, asyncio.run(sleeps(200 if quick else 10_000)), "jobs/s")
+
+
+async def sleeps(count: int) -> float:
+    """Sleeps a second. A loop rounds its waits up to milliseconds, so that one of 10 ms takes longer."""
+    numbers = iter(range(count))
+
+    async def one_after_another() -> None:
+        for _ in numbers:
+            await asyncio.sleep(0.01)
+
+    begun = time.perf_counter()
+    await asyncio.gather(*(one_after_another() for _ in range(100)))
+    return count / (time.perf_counter() - begun)
 
 
 def main(arguments: list[str] | None = None) -> None:

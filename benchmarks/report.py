@@ -16,7 +16,7 @@ from benchmarks.harness.results import number
 PUBLISHED = FOLDER / "published"
 PAGE = ROOT / "docs" / "benchmarks.md"
 IMAGES = ROOT / "docs" / "images"
-BENCHMARKS = ("drain", "enqueue", "latency", "flat", "horizon", "memory")
+BENCHMARKS = ("drain", "enqueue", "latency", "flat", "horizon", "memory", "http")
 DATABASES = ("postgresql", "mysql", "sqlite")
 
 Result = dict[str, Any]

@@ -16,7 +16,7 @@ from benchmarks.harness.servers import server_of
 from benchmarks.peers.catalog import PEERS
 from tests.docs.pages import ROOT
 
-BENCHMARKS = ("drain", "enqueue", "latency", "flat", "horizon", "memory")
+BENCHMARKS = ("drain", "enqueue", "latency", "flat", "horizon", "memory", "http")
 
 
 def run(*arguments: str, **environ: str) -> str:
