@@ -58,7 +58,8 @@ class Pause:
         self._shortest = min(shortest, longest)
         self._longest = longest
         self._steady = steady
-        self.reset()
+        self._next = self._shortest
+        self._waited = 0.0
 
     def grow(self) -> float:
         """The wait now; the next one is half as long again, or the same in the steady time."""
