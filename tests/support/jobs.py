@@ -43,6 +43,17 @@ def effect(job: Any, name: str = "effect", seconds: float = 0.0) -> None:
     time.sleep(seconds)
 
 
+@job_handler("test.lasting_rerun")
+def lasting_rerun(job: Any, seconds: float = 0.0) -> None:
+    """The first run takes ``seconds``; a later one goes on until there is an effect named ``go``."""
+    from tests.support.models import Effect
+
+    record(job, "effect")
+    time.sleep(seconds)
+    while job.retry_count and not Effect.objects.filter(name="go").exists():
+        time.sleep(0.02)
+
+
 @job_handler("test.async_effect")
 async def async_effect(job: Any, name: str = "effect", seconds: float = 0.0) -> str:
     from tests.support.models import Effect
