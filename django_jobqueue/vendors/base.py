@@ -143,7 +143,9 @@ class Vendor(ABC):
     def load_instant(self, value: Any) -> datetime | None:
         """A time as the driver gave it (a text, naive in UTC, or aware), as an aware ``datetime``."""
         loaded: datetime | None = datetime.fromisoformat(value) if isinstance(value, str) else value
-        return loaded if loaded is None or loaded.tzinfo else loaded.replace(tzinfo=UTC)
+        if loaded is None or loaded.tzinfo is UTC:
+            return loaded
+        return loaded.astimezone(UTC) if loaded.tzinfo else loaded.replace(tzinfo=UTC)
 
     def load_json(self, value: Any) -> Any:
         """A JSON value as the driver gave it, as Python."""
