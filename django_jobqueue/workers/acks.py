@@ -90,7 +90,7 @@ class Acks:
             self._completions.popleft()
             self._settled(job)
         if len(taken) < len(batch):
-            taken = {*taken, *self._already_completed(batch, taken)}
+            taken = {*taken, *self._already_completed([job for job, _ in batch if job.id not in taken])}
         elif not signals.job_finished.receivers:
             self.counts["completed"] += len(batch)
             return
@@ -106,16 +106,16 @@ class Acks:
             except (DataError, IntegrityError):
                 self.flush_carefully(batch)
 
-    def flush_others(self) -> bool:
-        """Write what is no completion; whether there was any."""
-        written = False
+    def flush_others(self) -> int:
+        """Write what is no completion; returns how many there were."""
+        written = 0
         while self._others:
             job, outcome = self._others[0]
             label = self._write(job, outcome)
             self._others.popleft()
             self._settled(job)
             self._tell(job, outcome, label)
-            written = True
+            written += 1
         return written
 
     def flush_carefully(self, batch: list[Done]) -> None:
@@ -133,9 +133,9 @@ class Acks:
             else:
                 self.settle([(job, outcome)], taken)
 
-    def _already_completed(self, batch: list[Done], taken: Collection[int]) -> set[int]:
+    def _already_completed(self, jobs: list[RunningJob]) -> set[int]:
         """Those that an earlier write ended whose answer got lost: completed under the same fence, or gone."""
-        asked = {job.id: job for job, _ in batch if job.id not in taken}
+        asked = {job.id: job for job in jobs}
         rows = self._manager.using(self._manager.write_alias).filter(pk__in=asked)
         found = {
             pk: (token, status) for pk, token, status in rows.values_list("pk", "fencing_token", "status")
@@ -159,7 +159,7 @@ class Acks:
             after = self._manager.retry_or_fail(job.id, outcome.failure, fencing_token=token)
             return after.status if after.status in ("failed", "cancelled") else "retried"
         except (TransitionRefused, JobNotFound):
-            return "lost"
+            return "completed" if self._already_completed([job]) else "lost"
 
     def _tell(self, job: RunningJob, outcome: Outcome, label: str) -> None:
         self.counts[label] += 1

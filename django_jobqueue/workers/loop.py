@@ -107,7 +107,10 @@ class Worker:
         self.counts = self._acks.counts
 
     def run(self) -> int:
-        """Work until told to stop, drained or done. 0: everything ended in order; 1: jobs were given back."""
+        """Work until told to stop, drained or done.
+
+        0: everything ended in order; 1: running jobs were given back, or no more jobs could be isolated.
+        """
         with self.shutdown:
             self._threads.start()
             logger.info("Worker %s started", self._options.worker_id)
@@ -122,10 +125,12 @@ class Worker:
             connection.close()
         self._wakeup.close()
         logger.info("Worker %s stopped: %s", self._options.worker_id, dict(self.counts))
-        return 0 if clean else 1
+        return 0 if clean and not self._threads.broken else 1
 
     def _over(self) -> bool:
-        return self.shutdown.requested or self._drained or (self._exhausted() and not self._leases)
+        if self.shutdown.requested or self._drained or self._threads.broken:
+            return True
+        return self._exhausted() and not self._leases
 
     def _exhausted(self) -> bool:
         return self._options.max_jobs is not None and self._claimed >= self._options.max_jobs
@@ -134,7 +139,8 @@ class Worker:
         """One round: keep leases and queue in order, write outcomes, claim, wait."""
         self._listener.attend()
         self._leases.renew()
-        if self._acks.flush_others():
+        if ended := self._acks.flush_others():
+            self._note_progress(ended)
             self._expect_work()
         if self._upkeep.next_due() <= time.monotonic() and self._upkeep.run():
             self._expect_work()
@@ -287,8 +293,11 @@ class Worker:
     def _settle(self, batch: list[Done], taken: set[int]) -> None:
         if batch:
             self._acks.settle(batch, taken)
-            self._pace.finished(len(batch))
-            self._progress_at = time.monotonic()
+            self._note_progress(len(batch))
+
+    def _note_progress(self, ended: int) -> None:
+        self._pace.finished(ended)
+        self._progress_at = time.monotonic()
 
     def _give_back_stalled(self) -> None:
         """Long jobs block every thread: what waits in line goes back, for other workers."""

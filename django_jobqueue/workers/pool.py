@@ -159,6 +159,11 @@ class ThreadPool:
         """How many jobs wait in line."""
         return self._todo.qsize()
 
+    @property
+    def broken(self) -> bool:
+        """Whether it can isolate no more jobs, which only a new process mends."""
+        return self._fork_server is not None and self._fork_server.gone
+
     def start(self) -> None:
         """Start the threads."""
         for slot in self._slots:

@@ -104,6 +104,13 @@ def test_an_atomic_handler_its_writes_and_its_end_commit_together():
     assert effects_of(job) == ["return"]
 
 
+def test_an_atomic_handler_that_committed_and_was_not_told_so_is_counted_as_completed():
+    job = run("test.atomic", {"how": "lose answer"})
+    assert end_of(job) == ("completed", 0, None)
+    assert job.counts == {"completed": 1}
+    assert effects_of(job) == ["lose answer"]
+
+
 def test_an_atomic_handler_needs_no_result():
     assert end_of(run("test.atomic", {"how": "nothing"})) == ("completed", 0, None)
 

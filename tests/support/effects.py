@@ -9,6 +9,7 @@ import time
 import urllib.request
 from typing import Any
 
+from django.db import transaction
 from django.db.models import F
 
 from django_jobqueue import job_handler
@@ -92,12 +93,17 @@ def _heartbeat(job: Any) -> None:
     job.heartbeat(progress={"done": 1})
 
 
+def _lose_answer(job: Any) -> None:
+    transaction.on_commit(lambda: _raise(job))
+
+
 _ENDS: dict[str, Any] = {
     "return": lambda job: {"done": job.retry_count},
     "nothing": lambda job: None,
     "raise": _raise,
     "not json": lambda job: {1},
     "lose claim": lambda job: None,
+    "lose answer": _lose_answer,
     "once": _nested_once,
     "once outside": _outside_once,
     "heartbeat": _heartbeat,

@@ -65,7 +65,7 @@ class ForkServer:
         """It was found dead."""
         if not self.gone:
             self.gone = True
-            logger.error("The fork server of this worker has died; it gives isolated jobs back from now on")
+            logger.error("The fork server of this worker has died; the worker finishes what runs and stops")
 
     def close(self) -> None:
         """End it, and all processes of its jobs."""
