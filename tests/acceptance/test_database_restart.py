@@ -63,9 +63,12 @@ if not connection.settings_dict["ENGINE"].endswith("sqlite3"):  # a file has no 
         return subprocess.Popen([sys.executable, "manage.py", *arguments], cwd=ROOT, env=environment)
 
     @pytest.fixture
-    def worker(server: Server, alias: str) -> Iterator[subprocess.Popen[bytes]]:
+    def worker(
+        server: Server, alias: str, request: pytest.FixtureRequest
+    ) -> Iterator[subprocess.Popen[bytes]]:
+        concurrency = f"--concurrency={getattr(request, 'param', 4)}"
         started = manage(
-            server, "runworker", "--concurrency=4", "--poll-interval=0.1", "--lease=5", "--no-reload", "-v0"
+            server, "runworker", concurrency, "--poll-interval=0.1", "--lease=5", "--no-reload", "-v0"
         )
         yield started
         if started.poll() is None:
@@ -101,6 +104,29 @@ if not connection.settings_dict["ENGINE"].endswith("sqlite3"):  # a file has no 
         wait_until(lambda: statuses(alias) == {"completed": 104}, timeout=60)
         first = Job.objects.using(alias).filter(pk__in=[item.job.pk for item in owed])
         assert set(first.values_list("fencing_token", "retry_count")) == {(1, 0)}
+        worker.send_signal(signal.SIGTERM)
+        assert worker.wait(20) == 0
+
+    @pytest.mark.parametrize(
+        "worker", [100], indirect=True
+    )  # the async places are not used beyond the threads
+    def test_a_hundred_async_handlers_that_end_without_a_database_are_written_once_it_is_back(
+        server, alias, worker, tmp_path
+    ):
+        jobs = Job.objects.db_manager(alias)
+        jobs.enqueue_many([{"type": "test.async_rest", "payload": {"folder": str(tmp_path)}}] * 100)
+        wait_until(lambda: statuses(alias) == {"running": 100})
+        connections[alias].close()
+        server.stop()
+        go = tmp_path / "go"
+        go.touch()
+        wait_until(lambda: len(list(tmp_path.iterdir())) == 101)
+        time.sleep(2.0)  # the worker tries in vain to write the ends, and its leases are due for renewal
+        server.start()
+        wait_until(lambda: statuses(alias) == {"completed": 100}, timeout=60)
+        ended = set(Job.objects.using(alias).values_list("fencing_token", "retry_count"))
+        assert ended == {(1, 0)}
+        assert len(list(tmp_path.iterdir())) == 101  # none ran twice
         worker.send_signal(signal.SIGTERM)
         assert worker.wait(20) == 0
 

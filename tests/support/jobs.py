@@ -7,6 +7,7 @@ import os
 import signal
 import sys
 import time
+from pathlib import Path
 from typing import Any
 
 from django.db import connection, transaction
@@ -210,6 +211,14 @@ def crash(job: Any) -> None:
 @job_handler("test.rest")
 def rest(job: Any, seconds: float) -> None:
     time.sleep(seconds)
+
+
+@job_handler("test.async_rest")
+async def async_rest(job: Any, folder: str) -> None:
+    """Goes on until ``folder`` has a file named ``go``, then leaves a file for this run; needs no database."""
+    while not (Path(folder) / "go").exists():
+        await asyncio.sleep(0.05)
+    (Path(folder) / f"{job.id}-{job.fencing_token}").touch()
 
 
 _meeting: dict[int, int] = {}
