@@ -270,7 +270,7 @@ class Settings:
         65536, _integer(2, 16 * 1024 * 1024), "Largest payload, as compact UTF-8 JSON."
     )
     MAX_RESULT_BYTES: int = _option(
-        65536, _integer(2, 16 * 1024 * 1024), "Largest result or progress, as compact UTF-8 JSON."
+        65536, _integer(100, 16 * 1024 * 1024), "Largest result or progress, as compact UTF-8 JSON."
     )
     WEBHOOK_SECRETS: Any = _option(
         None,

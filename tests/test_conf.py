@@ -10,6 +10,8 @@ from django.test import override_settings
 
 from django_jobqueue import conf, exponential
 
+SECRET = "c2VjcmV0IG9mIHNpeHRlZW4gYnl0ZXM="
+
 BAD = [
     ("MAX_RETRIES", -1),
     ("MAX_RETRIES", 1001),
@@ -39,6 +41,22 @@ BAD = [
     ("MAX_PAYLOAD_BYTES", 1),
     ("MAX_PAYLOAD_BYTES", 16 * 1024 * 1024 + 1),
     ("MAX_RESULT_BYTES", -1),
+    ("MAX_RESULT_BYTES", 99),
+    ("WAKEUP", "telepathy"),
+    ("WEBHOOK_SECRETS", 5),
+    ("WEBHOOK_SECRETS", "gone.module.secrets"),
+    ("WEBHOOK_SECRETS", {"shop": "too short"}),
+    ("WEBHOOK_SECRETS", {"shop": []}),
+    ("WEBHOOK_SECRETS", {5: SECRET}),
+    ("WEBHOOK_TIMEOUT", 0),
+    ("WEBHOOK_MAX_RESPONSE_BYTES", -1),
+    ("WEBHOOK_ALLOWED_NETWORKS", "10.0.0.0/8"),
+    ("WEBHOOK_ALLOWED_NETWORKS", ["10.0.0.1/8"]),
+    ("BROKER_URL", "localhost"),
+    ("BROKER_URL", 5672),
+    ("BROKER_OPTIONS", ["ssl"]),
+    ("BROKER_OPTIONS", {1: True}),
+    ("BROKER_TIMEOUT", 601),
 ]
 
 GOOD = [
@@ -53,6 +71,12 @@ GOOD = [
     ("IDEMPOTENCY_MISMATCH", "reject"),
     ("EXTERNAL_JOB_TYPES", {"resize-video"}),
     ("REQUIRE_FENCING_TOKEN", True),
+    ("MAX_RESULT_BYTES", 100),
+    ("WEBHOOK_SECRETS", {"shop": SECRET, "rotated": [SECRET, f"whsec_{SECRET}"]}),
+    ("WEBHOOK_SECRETS", len),
+    ("WEBHOOK_ALLOWED_NETWORKS", ["10.0.0.0/8", "fd00::/8"]),
+    ("BROKER_URL", "amqps://name:password@host:5671/vhost"),
+    ("BROKER_OPTIONS", {"ssl": True}),
 ]
 
 

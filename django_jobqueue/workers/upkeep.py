@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger("django_jobqueue.worker")
 
-_REAP_AT_ONCE = 100
+_REAP_AT_ONCE = 500
 
 
 class Upkeep:
@@ -40,8 +40,11 @@ class Upkeep:
             changed += self.promote()
         if now >= self._reap_at:
             reaped = self._manager.reap(limit=_REAP_AT_ONCE)
-            full = len(reaped) == _REAP_AT_ONCE
-            self._reap_at = now if full else now + settings().REAP_INTERVAL * _jitter()
+            if len(reaped) == _REAP_AT_ONCE:
+                # There may be more, as many as a dead worker held: half of the time stays for claims and renewals.
+                self._reap_at = time.monotonic() + (time.monotonic() - now)
+            else:
+                self._reap_at = now + settings().REAP_INTERVAL * _jitter()
             for job in reaped:
                 logger.warning("Job %s (%s) was taken from a lost worker: %s", job.pk, job.type, job.status)
             changed += len(reaped)

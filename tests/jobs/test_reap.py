@@ -86,6 +86,40 @@ def test_more_than_one_batch_is_reaped_in_one_call(jobs):
     assert jobs.filter(status="pending", retry_count=1).count() == 250
 
 
+def test_each_of_many_lost_jobs_is_retried_failed_or_cancelled_as_it_is_due(jobs):
+    kinds = {
+        "retried": {"max_retries": 3},
+        "once failed": {"max_retries": 3},
+        "out of retries": {"max_retries": 0},
+        "with backoff": {"max_retries": 3, "backoff": constant(60)},
+        "to be cancelled": {"max_retries": 3},
+    }
+    lost = {kind: claimed(**options) for kind, options in kinds.items()}
+    jobs.fail(lost["once failed"].pk, error="boom", fencing_token=1)
+    jobs.claim(worker_id="worker-2")
+    jobs.cancel(lost["to be cancelled"].pk)
+    jobs.filter(status="running").update(lease_expires_at=Now(-1))
+    assert {job.pk for job in jobs.reap()} == {job.pk for job in lost.values()}
+    after = {kind: jobs.get(pk=job.pk) for kind, job in lost.items()}
+    assert {kind: (job.status, job.retry_count) for kind, job in after.items()} == {
+        "retried": ("pending", 1),
+        "once failed": ("pending", 2),
+        "out of retries": ("failed", 0),
+        "with backoff": ("scheduled", 1),
+        "to be cancelled": ("cancelled", 0),
+    }
+    waits = after["with backoff"].run_at - after["with backoff"].updated_at
+    assert waits.total_seconds() == 60.0
+    attempts = list(
+        after["once failed"].attempts.values_list("number", "outcome", "fencing_token", "worker_id")
+    )
+    assert attempts == [(1, "failed", 1, "worker-1"), (2, "lost", 2, "worker-2")]
+    assert (
+        after["once failed"].error
+        == "The worker worker-2 stopped renewing its lease; it was stopped or lost."
+    )
+
+
 def test_by_age_the_lease_does_not_matter(jobs):
     old, young = claimed(), claimed()
     jobs.filter(pk=old.pk).update(claimed_at=Now(-300), lease_expires_at=Now(3600))
@@ -113,42 +147,42 @@ def test_what_would_be_reaped_can_be_listed(jobs):
 def test_a_job_that_changed_since_it_was_listed_is_left_alone(jobs, monkeypatch, end):
     job, behind = stale(), stale()
     jobs.filter(pk=job.pk).update(lease_expires_at=Now(-60))
-    retry_or_fail, rows = module.retry_or_fail, []
+    retry_or_fail_many, rows = module.retry_or_fail_many, []
 
-    def change_first(manager, job_id, *args, **options):
-        if job_id == job.pk:
-            if end == "completed":
-                jobs.complete(job_id, fencing_token=1)
-            elif end == "renewed":
-                jobs.heartbeat(job_id, fencing_token=1)
-            else:
-                jobs.fail(job_id, error="boom", fencing_token=1)
-            if end == "claimed again":
-                assert jobs.claim(worker_id="worker-2").pk == job_id
-            rows.append(row_of(job_id))
-        return retry_or_fail(manager, job_id, *args, **options)
+    def change_first(*args, **options):
+        if end == "completed":
+            jobs.complete(job.pk, fencing_token=1)
+        elif end == "renewed":
+            jobs.heartbeat(job.pk, fencing_token=1)
+        else:
+            jobs.fail(job.pk, error="boom", fencing_token=1)
+        if end == "claimed again":
+            assert jobs.claim(worker_id="worker-2").pk == job.pk
+        rows.append(row_of(job.pk))
+        return retry_or_fail_many(*args, **options)
 
-    monkeypatch.setattr(module, "retry_or_fail", change_first)
+    monkeypatch.setattr(module, "retry_or_fail_many", change_first)
     assert [reaped.pk for reaped in jobs.reap()] == [behind.pk]
     assert rows == [row_of(job.pk)]
 
 
+@pytest.mark.parametrize("limit", [1, None])
 @pytest.mark.django_db(transaction=True)
-def test_a_job_that_cannot_be_changed_hides_none_behind_it(monkeypatch, caplog):
+def test_a_job_that_cannot_be_changed_hides_none_behind_it(monkeypatch, caplog, limit):
     from django_jobqueue.models import Job
 
     stuck = job_in("running", queue="a")
     behind = job_in("running", queue="b")
     Job.objects.filter(pk=stuck.pk).update(lease_expires_at=Now(-60))
-    retry_or_fail = module.retry_or_fail
+    retry_or_fail_many = module.retry_or_fail_many
 
-    def refuse_one(manager, job_id, *args, **options):
-        if job_id == stuck.pk:
+    def refuse_one(manager, job_ids, *args, **options):
+        if stuck.pk in job_ids:
             raise DatabaseError("a trigger refuses it")
-        return retry_or_fail(manager, job_id, *args, **options)
+        return retry_or_fail_many(manager, job_ids, *args, **options)
 
-    monkeypatch.setattr(module, "retry_or_fail", refuse_one)
-    assert [reaped.pk for reaped in Job.objects.reap(limit=1)] == [behind.pk]
+    monkeypatch.setattr(module, "retry_or_fail_many", refuse_one)
+    assert [reaped.pk for reaped in Job.objects.reap(limit=limit)] == [behind.pk]
     assert f"Job {stuck.pk} cannot be reaped now" in caplog.text
 
 
@@ -164,6 +198,6 @@ def test_a_lost_database_is_not_taken_for_a_bad_row(monkeypatch):
         connection.close()
         raise DatabaseError("the server has gone")
 
-    monkeypatch.setattr(module, "retry_or_fail", lose_it)
+    monkeypatch.setattr(module, "retry_or_fail_many", lose_it)
     with pytest.raises(DatabaseError, match="the server has gone"):
         Job.objects.reap()

@@ -200,14 +200,3 @@ def test_the_thousandth_retry_has_a_delay_too(jobs):
     jobs.filter(pk=job.pk).update(retry_count=999)
     job = fail(jobs, job)
     assert (job.retry_count, job.run_at - job.updated_at) == (1000, timedelta(hours=1))
-
-
-def test_one_more_guard_can_be_set_on_the_row(jobs):
-    from django.db.models import Q
-
-    from django_jobqueue.exceptions import ClaimLost
-
-    job = claimed()
-    with pytest.raises(ClaimLost):
-        jobs.retry_or_fail(job.pk, Failure(error="boom"), fencing_token=1, only_if=Q(queue="mail"))
-    assert jobs.get(pk=job.pk).status == "running"

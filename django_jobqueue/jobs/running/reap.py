@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from django.db import DatabaseError, connections
+from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.models import Q
 
-from django_jobqueue.exceptions import JobNotFound, TransitionRefused
+from django_jobqueue.exceptions import TransitionRefused
 from django_jobqueue.jobs import limits
 from django_jobqueue.jobs.retry_policy import Failure
-from django_jobqueue.jobs.running.retry_or_fail import retry_or_fail
+from django_jobqueue.jobs.running.retry_or_fail import retry_or_fail_many
 from django_jobqueue.vendors import Now
 
 if TYPE_CHECKING:
@@ -21,37 +23,52 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger("django_jobqueue")
 
+BATCH = 500
+
 
 def reap(manager: JobManager, *, older_than: float | None = None, limit: int | None = None) -> list[Job]:
     """Take stale jobs from their claims and retry or fail them; returns them as they are now.
 
     Stale means that the lease has run out, or, with ``older_than`` (seconds), that the claim is older than
     that, whatever its lease. Each job that is stale when the call begins is tried once, the stalest first, in
-    a transaction of its own. Rows that another transaction holds are passed over, and one that cannot be
+    transactions of up to 500. Rows that another transaction holds are passed over, and one that cannot be
     changed hides none behind it. ``limit`` bounds how many are reaped.
     """
-    connection = connections[manager.write_alias]
     stale = _stale(older_than)
-    # One listing without locks: the fence and ``only_if`` guard what follows.
-    listed = list(list_stale(manager, older_than=older_than).values_list("pk", "fencing_token", "worker_id"))
+
+    def failure_of(job: Job) -> Failure:
+        return Failure(error=_reason(job.worker_id, older_than), outcome="lost")
+
+    # One listing without locks: ``stale`` guards what follows.
+    listed = list(list_stale(manager, older_than=older_than).values_list("pk", flat=True))
+    place = {job_id: number for number, job_id in enumerate(listed)}
     reaped: list[Job] = []
-    for job_id, token, worker_id in listed:
-        if limit is not None and len(reaped) >= limit:
-            break
-        failure = Failure(error=_reason(worker_id, older_than), outcome="lost")
-        try:
-            job = retry_or_fail(
-                manager, job_id, failure, fencing_token=token, only_if=stale, skip_locked=True
-            )
-        except (TransitionRefused, JobNotFound):
-            continue  # finished, renewed or held by another transaction since it was listed
-        except DatabaseError:
-            if connection.in_atomic_block or connection.connection is None or not connection.is_usable():
-                raise
-            logger.exception("Job %s cannot be reaped now", job_id)
-        else:
-            reaped.append(job)
+    while listed and (limit is None or len(reaped) < limit):
+        size = BATCH if limit is None else min(BATCH, limit - len(reaped))
+        some, listed = listed[:size], listed[size:]
+        reaped += sorted(_reap(manager, some, failure_of, stale), key=lambda job: place[job.pk])
     return reaped
+
+
+def _reap(
+    manager: JobManager, job_ids: list[int], failure_of: Callable[[Job], Failure], stale: Q
+) -> list[Job]:
+    """Those of ``job_ids`` that are stale still: all together or, where that fails, one by one."""
+    connection = connections[manager.write_alias]
+    try:
+        return retry_or_fail_many(manager, job_ids, failure_of, only_if=stale)
+    except (DatabaseError, TransitionRefused) as error:
+        if isinstance(error, DatabaseError) and not _is_usable(connection):
+            raise
+        if len(job_ids) > 1:
+            return [job for job_id in job_ids for job in _reap(manager, [job_id], failure_of, stale)]
+        if isinstance(error, DatabaseError):
+            logger.exception("Job %s cannot be reaped now", job_ids[0])
+        return []  # else renewed or finished since it was listed
+
+
+def _is_usable(connection: BaseDatabaseWrapper) -> bool:
+    return not connection.in_atomic_block and connection.connection is not None and connection.is_usable()
 
 
 def list_stale(manager: JobManager, *, older_than: float | None = None) -> JobQuerySet:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import logging
+from collections import defaultdict
+from collections.abc import Callable, Collection
 from typing import TYPE_CHECKING, Any
 
 from django.db import connections, transaction
-from django.db.models import Q
+from django.db.models import Count, Q
 
 from django_jobqueue import registry
 from django_jobqueue.backoff import Backoff, delay_before, from_meta, resolve
@@ -20,8 +22,10 @@ from django_jobqueue.jobs.status import FINISHED
 from django_jobqueue.vendors import Now, retry_transient
 
 if TYPE_CHECKING:
+    from django_jobqueue.jobs.attempt import JobAttempt
     from django_jobqueue.jobs.manager import JobManager
     from django_jobqueue.jobs.model import Job
+    from django_jobqueue.jobs.queryset import JobQuerySet
 
 logger = logging.getLogger("django_jobqueue")
 
@@ -33,32 +37,23 @@ def retry_or_fail(
     *,
     fencing_token: int | None = None,
     claimed_by: str | None = None,
-    only_if: Q | None = None,
-    skip_locked: bool = False,
 ) -> Job:
     """End a running attempt that did not succeed, and keep the attempt's record.
 
     With retries left the job is pending again, or scheduled with backoff, and ``retry_count`` rises by one;
-    without, it is failed; where a cancel was requested, it is cancelled. ``only_if`` is one more guard on the
-    row; with ``skip_locked`` a row that another transaction holds is not waited for, and counts as lost.
-    Repeating the call with the same token returns the job again. Raises ``ClaimLost``, ``NotOwner``,
-    ``NotRunning`` or ``JobNotFound``; then nothing was changed.
+    without, it is failed; where a cancel was requested, it is cancelled. Repeating the call with the same
+    token returns the job again. Raises ``ClaimLost``, ``NotOwner``, ``NotRunning`` or ``JobNotFound``; then
+    nothing was changed.
     """
     alias = manager.write_alias
-    guard = holds(fencing_token, claimed_by) & (only_if or Q())
+    guard = holds(fencing_token, claimed_by)
 
     def end_attempt() -> Job:
         with transaction.atomic(using=alias):
-            before = _lock(manager, job_id, guard, skip_locked)
+            before = _locked(manager, guard & Q(pk=job_id)).first()
             if before is None:
                 return _repeated(manager, job_id, failure, fencing_token, claimed_by)
-            decision = decide(
-                failure,
-                retry_count=before.retry_count,
-                max_retries=before.max_retries,
-                cancel_requested=before.cancel_requested_at is not None,
-                backoff=backoff_of(before),
-            )
+            decision = _decide(before, failure)
             # What the decision was based on is part of the guard, also where the read has locked no row.
             as_read = Q(
                 fencing_token=before.fencing_token,
@@ -68,18 +63,65 @@ def retry_or_fail(
             after = transition(manager, job_id, "retry_or_fail", guard & as_read, **changes)
             if after is None:
                 raise ClaimLost(job_id)
-            _record(manager, before, after, failure)
+            attempts = attempts_of(manager)
+            number = attempts.filter(job=after).count() + 1
+            _attempt(manager, before, after, failure, number).save(using=alias, force_insert=True)
             return after
 
     return retry_transient(connections[alias], end_attempt)
 
 
-def _lock(manager: JobManager, job_id: int, guard: Q, skip_locked: bool) -> Job | None:
-    """The running job as it is now, also under repeatable read; locked, so that it stays so."""
+def retry_or_fail_many(
+    manager: JobManager, job_ids: Collection[int], failure_of: Callable[[Job], Failure], *, only_if: Q
+) -> list[Job]:
+    """``retry_or_fail`` for running jobs whose workers report no more, in one transaction.
+
+    Returns those for which ``only_if`` held, as they are now, in the order of their ids. Rows that another
+    transaction holds are passed over. Raises ``ClaimLost`` when a row changed meanwhile; then none was changed.
+    """
     alias = manager.write_alias
-    skip_locked = skip_locked and connections[alias].features.has_select_for_update_skip_locked
-    jobs = manager.using(alias).filter(guard, in_source_of("retry_or_fail"), pk=job_id)
-    return jobs.select_for_update(skip_locked=skip_locked).first()
+
+    def end_attempts() -> list[Job]:
+        with transaction.atomic(using=alias):
+            skip_locked = connections[alias].features.has_select_for_update_skip_locked
+            lost = _locked(manager, only_if & Q(pk__in=job_ids), skip_locked=skip_locked)
+            before = {job.pk: job for job in lost.order_by("pk")}
+            failures = {job.pk: failure_of(job) for job in before.values()}
+            alike: defaultdict[tuple[Decision, str], list[int]] = defaultdict(list)
+            for pk, job in before.items():
+                alike[_decide(job, failures[pk]), failures[pk].error].append(pk)
+            for (decision, _), pks in alike.items():
+                changes = {**_changes(decision, failures[pks[0]]), "updated_at": Now()}
+                rows = manager.using(alias).filter(in_source_of("retry_or_fail"), pk__in=pks)
+                if rows.update(**changes) != len(pks):
+                    raise ClaimLost(pks[0])
+            after = [job for _, job in sorted(manager.using(alias).in_bulk(before).items())]
+            attempts = attempts_of(manager)
+            counted = attempts.filter(job__in=before).order_by().values_list("job").annotate(Count("pk"))
+            numbers = dict(counted)
+            attempts.bulk_create(
+                _attempt(manager, before[job.pk], job, failures[job.pk], numbers.get(job.pk, 0) + 1)
+                for job in after
+            )
+            return after
+
+    return retry_transient(connections[alias], end_attempts)
+
+
+def _locked(manager: JobManager, guard: Q, *, skip_locked: bool = False) -> JobQuerySet:
+    """The running jobs as they are now, also under repeatable read; locked, so that they stay so."""
+    jobs = manager.get_queryset().using(manager.write_alias).filter(guard, in_source_of("retry_or_fail"))
+    return jobs.select_for_update(skip_locked=skip_locked)
+
+
+def _decide(job: Job, failure: Failure) -> Decision:
+    return decide(
+        failure,
+        retry_count=job.retry_count,
+        max_retries=job.max_retries,
+        cancel_requested=job.cancel_requested_at is not None,
+        backoff=backoff_of(job),
+    )
 
 
 def _repeated(
@@ -106,12 +148,11 @@ def _changes(decision: Decision, failure: Failure) -> dict[str, Any]:
     return {**changes, "run_at": Now(decision.delay), "claimed_at": None, "worker_id": "", "claimed_by": ""}
 
 
-def _record(manager: JobManager, before: Job, after: Job, failure: Failure) -> None:
-    attempts = attempts_of(manager)
+def _attempt(manager: JobManager, before: Job, after: Job, failure: Failure, number: int) -> JobAttempt:
     assert before.claimed_at is not None  # a constraint: a running job is claimed
-    attempts.create(
+    return attempts_of(manager).model(
         job=after,
-        number=attempts.filter(job=after).count() + 1,
+        number=number,
         fencing_token=before.fencing_token,
         worker_id=before.worker_id,
         started_at=before.claimed_at,

@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-import json
 from argparse import ArgumentParser
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError
 from django.db.models import Min
 
-from django_jobqueue.exceptions import InvalidJob
+from django_jobqueue.management.prune import PruneCommand
 from django_jobqueue.models import Job, JobExecution
 
 
-class Command(BaseCommand):
+class Command(PruneCommand):
     help = (
         "Delete executions that ended long ago, in small transactions. Those that a job of the table may still "
         "ask for stay, and so does what is in doubt."
     )
+    manager = JobExecution.objects
+    noun = "executions"
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument(
@@ -27,24 +27,10 @@ class Command(BaseCommand):
             metavar="DAYS",
             help="Days since the execution ended (default: 90).",
         )
-        parser.add_argument("--batch-size", type=int, default=500, help="Rows a transaction (default: 500).")
-        parser.add_argument("--dry-run", action="store_true", help="Only say how many would be deleted.")
-        parser.add_argument("--json", action="store_true", help="Print the summary as JSON.")
+        super().add_arguments(parser)
 
-    def handle(self, *args: Any, **options: Any) -> None:
+    def chosen(self, options: dict[str, Any]) -> dict[str, Any]:
         # A completed job never runs again. Any other may, a failed one when a person retries it.
         may_run = Job.objects.using(Job.objects.write_alias).exclude(status="completed")
         oldest = may_run.aggregate(oldest=Min("created_at"))["oldest"]
-        chosen = {"older_than": options["older_than"] * 86400, "begun_before": oldest}
-        try:
-            if options["dry_run"]:
-                count = JobExecution.objects.count_prunable(**chosen)
-            else:
-                count = JobExecution.objects.prune(**chosen, batch_size=options["batch_size"])
-        except InvalidJob as error:
-            raise CommandError(f"--{str(error).replace('_', '-')}") from None
-        if options["json"]:
-            self.stdout.write(json.dumps({"dry_run": options["dry_run"], "pruned": count}))
-        elif options["verbosity"] >= 1:
-            what = "would be" if options["dry_run"] else "were"
-            self.stdout.write(f"{count} executions {what} deleted.")
+        return {"older_than": options["older_than"] * 86400, "begun_before": oldest}

@@ -1,0 +1,45 @@
+"""What the commands that delete old rows have in common."""
+
+from __future__ import annotations
+
+import json
+from argparse import ArgumentParser
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+
+from django_jobqueue.exceptions import InvalidJob
+
+
+class PruneCommand(BaseCommand):
+    """Deletes, or with ``--dry-run`` counts, what ``manager`` calls prunable among what was ``chosen``."""
+
+    manager: Any
+    noun: str
+    """What the rows are called, in the plural."""
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument(
+            "--batch-size", type=int, default=500, help=f"{self.noun.title()} a transaction (default: 500)."
+        )
+        parser.add_argument("--dry-run", action="store_true", help="Only say how many would be deleted.")
+        parser.add_argument("--json", action="store_true", help="Print the summary as JSON.")
+
+    def chosen(self, options: dict[str, Any]) -> dict[str, Any]:
+        """The arguments of the manager's ``prune`` and ``count_prunable``."""
+        raise NotImplementedError
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        chosen = self.chosen(options)
+        try:
+            if options["dry_run"]:
+                count = self.manager.count_prunable(**chosen)
+            else:
+                count = self.manager.prune(**chosen, batch_size=options["batch_size"])
+        except InvalidJob as error:
+            raise CommandError(f"--{str(error).replace('_', '-')}") from None
+        if options["json"]:
+            self.stdout.write(json.dumps({"dry_run": options["dry_run"], "pruned": count}))
+        elif options["verbosity"] >= 1:
+            what = "would be" if options["dry_run"] else "were"
+            self.stdout.write(f"{count} {self.noun} {what} deleted.")
