@@ -114,8 +114,8 @@ class Vendor(ABC):
         """Listen on ``channel``; a file descriptor that is readable when there may be something to hear."""
         raise NotImplementedError
 
-    def heard(self, connection: BaseDatabaseWrapper) -> list[str]:
-        """The messages that arrived since the last call; never waits."""
+    def heard(self, connection: BaseDatabaseWrapper) -> set[str]:
+        """The different messages that arrived since the last call; never waits."""
         raise NotImplementedError
 
     def change_marker(self, connection: BaseDatabaseWrapper) -> int | None:

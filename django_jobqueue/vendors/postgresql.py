@@ -88,19 +88,20 @@ class PostgreSQL(Vendor):
         with connection.cursor() as cursor:
             cursor.execute(f"LISTEN {connection.ops.quote_name(channel)}")
         driver = connection.connection
-        heard: list[str] = []
-        driver.add_notify_handler(lambda notify: heard.append(notify.payload))
-        driver.jobqueue_heard = heard  # what a statement's own reading comes across goes here
+        # What a statement's own reading comes across goes here; a busy worker may not ask for long.
+        heard: set[str] = set()
+        driver.add_notify_handler(lambda notify: heard.add(notify.payload))
+        driver.jobqueue_heard = heard
         return int(driver.fileno())
 
-    def heard(self, connection: BaseDatabaseWrapper) -> list[str]:
+    def heard(self, connection: BaseDatabaseWrapper) -> set[str]:
         driver = connection.connection
         with connection.wrap_database_errors:
             driver.pgconn.consume_input()
-        messages: list[str] = [*driver.jobqueue_heard]
+        messages: set[str] = set(driver.jobqueue_heard)
         driver.jobqueue_heard.clear()
         while (notify := driver.pgconn.notifies()) is not None:
-            messages.append(notify.extra.decode())
+            messages.add(notify.extra.decode())
         return messages
 
     def in_transaction(self, connection: BaseDatabaseWrapper) -> bool:

@@ -34,12 +34,12 @@ class Listener:
             self.fileno = vendor.listen(connection, channel_of(self._manager))
             self._listening_on = connection.connection
 
-    def heard(self) -> list[str]:
+    def heard(self) -> set[str]:
         """The queues that were told of since the last call. Raises when the connection turns out dead."""
         connection = connections[self._manager.write_alias]
         if self._listening_on is None or connection.connection is not self._listening_on:
             self.fileno = None
-            return []
+            return set()
         return vendor_for(connection).heard(connection)
 
     def nothing_changed(self) -> bool:
