@@ -70,7 +70,9 @@ class _Slot:
         now = time.time_ns()
         self._started += 1
         self._first = self._first or now
-        struct.pack_into("<QQQ", self._map, self._offset, self._started, self._first, now)
+        # The count last: who sees it raised finds the times that belong to it.
+        struct.pack_into("<QQ", self._map, self._offset + 8, self._first, now)
+        struct.pack_into("<Q", self._map, self._offset, self._started)
 
 
 _slot: _Slot | None = None

@@ -20,11 +20,12 @@ class Cursor:
 
     def __init__(self) -> None:
         self._after: tuple[str, int, int] | None = None
-        self._until = 0.0
+        self.until = 0.0
+        """When to look at the head again, on the monotonic clock."""
 
     def after(self, queue: str) -> tuple[int, int] | None:
         """The (priority, id) behind which to claim from ``queue``; ``None``: from its head."""
-        if self._after is None or self._after[0] != queue or time.monotonic() >= self._until:
+        if self._after is None or self._after[0] != queue or time.monotonic() >= self.until:
             return None
         return self._after[1:]
 
@@ -37,7 +38,7 @@ class Cursor:
             self._after = None
             return
         if from_head:
-            self._until = time.monotonic() + max(_SHORTEST, _SHARE * took)
+            self.until = time.monotonic() + max(_SHORTEST, _SHARE * took)
         if last is not None:
             self._after = last
 

@@ -8,7 +8,7 @@ import secrets
 import socket
 import time
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from django.db import DataError, IntegrityError
 from django.db import Error as DatabaseFault
@@ -169,6 +169,8 @@ class Worker:
                 continue
             if self._only_queue is None and not self._leases:
                 self._only_queue = (queue, time.monotonic() + _QUEUE_TRUSTED_FOR)
+            elif self._only_queue is not None and self._only_queue[0] != queue:
+                self._only_queue = None
             self._look_now()
 
     def _idle_look_is_vain(self) -> bool:
@@ -225,21 +227,24 @@ class Worker:
                 raise
             self._acks.flush_carefully(batch)
             return
+        took = time.monotonic() - began
         self._settle(batch, taken)
-        if len(wanted.queues or ()) == 1:
+        queues = {row[QUEUE] for row in rows}
+        if len(wanted.queues or queues) == 1:
             last = (rows[-1][QUEUE], rows[-1][PRIORITY], rows[-1][ID]) if rows else None
-            took, work = time.monotonic() - began, len(rows) + len(batch)
-            self._cursor.note(last, took, work=work, from_head=wanted.after is None)
-        self._looked_in_vain = not rows
-        self._remember_queue(rows, limit)
+            self._cursor.note(last, took, work=len(rows) + len(batch), from_head=wanted.after is None)
+        everywhere = wanted.after is None and wanted.queues == self._options.queues
+        self._looked_in_vain = everywhere and not rows
+        self._remember_queue(queues, full=len(rows) == limit)
         if rows:
             self._poll.reset()
             self._hand_out([RunningJob(self._manager, self._claim, row) for row in rows])
         if len(rows) < limit:
             self._poll_at = time.monotonic() + self._poll.grow()
         if not rows and self._options.drain and not self._leases:
-            self._drained = wanted.after is None and not self._upkeep.promote()
+            self._drained = everywhere and not self._upkeep.promote()
             self._cursor.forget()
+            self._only_queue = None
 
     def _wanted(self, limit: int) -> Wanted:
         options = self._options
@@ -249,12 +254,21 @@ class Worker:
         after = self._cursor.after(queues[0]) if queues is not None and len(queues) == 1 else None
         return Wanted(limit, queues, options.exclude_queues, after=after)
 
-    def _remember_queue(self, rows: list[tuple[Any, ...]], limit: int) -> None:
-        """A queue that alone filled a whole claim will fill the next: no need to look into all others first."""
-        if len(rows) < limit:
+    def _remember_queue(self, queues: set[str], *, full: bool) -> None:
+        """A queue that alone filled a whole claim will fill the next: no need to look into all others first.
+
+        Nor into others than the one that gave jobs, for as long as looks at the heads of queues are slow.
+        """
+        if self._only_queue is not None and self._cursor.after(self._only_queue[0]) is not None:
+            return
+        if not full and self._only_queue is not None:
             self._only_queue = None
-        elif self._only_queue is None and len({row[QUEUE] for row in rows}) == 1:
-            self._only_queue = (rows[0][QUEUE], time.monotonic() + _QUEUE_TRUSTED_FOR)
+        elif self._only_queue is None and len(queues) == 1:
+            (queue,) = queues
+            if self._cursor.after(queue) is not None:
+                self._only_queue = (queue, self._cursor.until)
+            elif full:
+                self._only_queue = (queue, time.monotonic() + _QUEUE_TRUSTED_FOR)
 
     def _hand_out(self, jobs: list[RunningJob]) -> None:
         self._claimed += len(jobs)

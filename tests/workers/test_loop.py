@@ -24,6 +24,28 @@ def test_jobs_start_by_priority_and_then_by_age():
     assert list(Effect.objects.order_by("pk").values_list("name", flat=True)) == ["b", "d", "a", "e", "c"]
 
 
+def test_a_queue_that_filled_the_last_claim_does_not_hide_another_from_a_draining_worker():
+    Job.objects.enqueue_many([{"type": "test.noop", "queue": "first", "priority": "high"}] * 2)
+    Job.objects.enqueue_many([{"type": "test.noop", "queue": "second"}] * 3)
+    assert drain(concurrency=2) == {"completed": 5}
+
+
+def test_a_queue_that_filled_the_last_claim_does_not_hide_another_from_an_idle_worker():
+    Job.objects.enqueue_many([{"type": "test.noop", "queue": "first", "priority": "high"}] * 2)
+    Job.objects.enqueue_many([{"type": "test.noop", "queue": "second"}] * 3)
+    with running(concurrency=2):
+        wait_until(lambda: Job.objects.filter(status="completed").count() == 5, timeout=10)
+
+
+def test_no_queue_is_forgotten_while_looks_at_their_heads_are_slow(monkeypatch):
+    monkeypatch.setattr("django_jobqueue.workers.cursor._SLOW", -1.0)
+    monkeypatch.setattr("django_jobqueue.workers.cursor._SLOW_A_ROW", 0.0)
+    with running():
+        for queue in ("first", "first", "second", "first", "third", "second"):
+            job = Job.objects.enqueue("test.noop", queue=queue)
+            wait_until(lambda job=job: Job.objects.get(pk=job.pk).status == "completed")
+
+
 def test_a_long_job_keeps_its_claim_by_renewal():
     job = Job.objects.enqueue("test.effect", {"seconds": 1.5})
     drain(lease_seconds=1.0)
