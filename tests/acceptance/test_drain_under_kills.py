@@ -26,9 +26,7 @@ JOBS, JOB = {
 }[connection.vendor]
 CHUNK = 10_000
 WORKERS = 4
-# What a killed worker held is taken back one by one. With as many waiting jobs as no-ops earn a worker, it would
-# be killed before it had done that for its predecessors, and the test would take minutes.
-QUICK = {"lease": 1.0, "poll_interval": 0.05, "concurrency": 4, "prefetch": 50}
+QUICK = {"lease": 1.0, "poll_interval": 0.05, "concurrency": 4}
 
 Claims = set[tuple[int, int]]
 
