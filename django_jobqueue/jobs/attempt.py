@@ -20,7 +20,8 @@ class JobAttempt(models.Model):
 
     id = models.BigAutoField(primary_key=True)
     # No constraint of the database's own: it would look for attempts of each row that goes, which makes deleting
-    # completed jobs three times as slow (PostgreSQL). Attempts are written under their job's lock, and go with it.
+    # completed jobs three times as slow (PostgreSQL). Attempts are written under their job's lock. Pruning
+    # and Django's own ``delete`` take them along; SQL by hand has to.
     job = models.ForeignKey(Job, models.CASCADE, related_name="attempts", db_index=False, db_constraint=False)
     number = models.PositiveIntegerField(help_text="1 for the first try.")
     fencing_token = models.BigIntegerField(help_text="The fence of the claim that failed.")

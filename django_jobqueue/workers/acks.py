@@ -85,13 +85,15 @@ class Acks:
 
     def settle(self, batch: list[Done], taken: Collection[int]) -> None:
         """The database answered: it took the completions in ``taken``, the others of ``batch`` it refused."""
+        all_taken = len(taken) == len(batch)
+        if not all_taken:  # asked first: if that fails, all of the batch stays owed
+            refused = [job for job, _ in batch if job.id not in taken]
+            taken = {*taken, *self._already_completed(refused, or_gone=True)}
         self._oldest = time.monotonic()
         for job, _ in batch:
             self._completions.popleft()
             self._settled(job)
-        if len(taken) < len(batch):
-            taken = {*taken, *self._already_completed([job for job, _ in batch if job.id not in taken])}
-        elif not signals.job_finished.receivers:
+        if all_taken and not signals.job_finished.receivers:
             self.counts["completed"] += len(batch)
             return
         for job, outcome in batch:
@@ -133,8 +135,11 @@ class Acks:
             else:
                 self.settle([(job, outcome)], taken)
 
-    def _already_completed(self, jobs: list[RunningJob]) -> set[int]:
-        """Those that an earlier write ended whose answer got lost: completed under the same fence, or gone."""
+    def _already_completed(self, jobs: list[RunningJob], *, or_gone: bool) -> set[int]:
+        """Those that an earlier write ended whose answer got lost: completed under the same fence.
+
+        ``or_gone``: or deleted by their completion, where completed jobs are not kept.
+        """
         asked = {job.id: job for job in jobs}
         rows = self._manager.using(self._manager.write_alias).filter(pk__in=asked)
         found = {
@@ -143,7 +148,8 @@ class Acks:
         return {
             id
             for id, job in asked.items()
-            if found.get(id) == (job.fencing_token, "completed") or (id not in found and not self._keeps(job))
+            if found.get(id) == (job.fencing_token, "completed")
+            or (or_gone and id not in found and not self._keeps(job))
         }
 
     def _write(self, job: RunningJob, outcome: Failed | Released | Written) -> str:
@@ -159,7 +165,7 @@ class Acks:
             after = self._manager.retry_or_fail(job.id, outcome.failure, fencing_token=token)
             return after.status if after.status in ("failed", "cancelled") else "retried"
         except (TransitionRefused, JobNotFound):
-            return "completed" if self._already_completed([job]) else "lost"
+            return "completed" if self._already_completed([job], or_gone=False) else "lost"
 
     def _tell(self, job: RunningJob, outcome: Outcome, label: str) -> None:
         self.counts[label] += 1

@@ -158,7 +158,7 @@ class Worker:
         wait = self._until_next()
         # With work at hand the bell is not looked at: a look would hand Python's lock to the threads, for as long
         # as their line lasts, while the database has nothing to do.
-        if wait > 0 and self._wakeup.wait(wait, self._listener.fileno):
+        if wait <= 0 or self._wakeup.wait(wait, self._listener.fileno):
             self._listen()
 
     def _listen(self) -> None:
@@ -228,6 +228,8 @@ class Worker:
             self._acks.flush_carefully(batch)
             return
         took = time.monotonic() - began
+        if rows:  # first of all: they are claimed, whatever becomes of the rest
+            self._hand_out([RunningJob(self._manager, self._claim, row) for row in rows])
         self._settle(batch, taken)
         queues = {row[QUEUE] for row in rows}
         if len(wanted.queues or queues) == 1:
@@ -238,7 +240,6 @@ class Worker:
         self._remember_queue(queues, full=len(rows) == limit)
         if rows:
             self._poll.reset()
-            self._hand_out([RunningJob(self._manager, self._claim, row) for row in rows])
         if len(rows) < limit:
             self._poll_at = time.monotonic() + self._poll.grow()
         if not rows and self._options.drain and not self._leases:

@@ -208,6 +208,13 @@ def crash(job: Any) -> None:
     os.kill(os.getpid(), signal.SIGKILL)
 
 
+@job_handler("test.delete_itself")
+def delete_itself(job: Any) -> None:
+    from django_jobqueue.models import Job
+
+    Job.objects.filter(pk=job.id).delete()
+
+
 @job_handler("test.rest")
 def rest(job: Any, seconds: float) -> None:
     time.sleep(seconds)
@@ -233,6 +240,11 @@ async def async_meet(job: Any, number: int) -> None:
 
 
 @job_handler("test.unkept", keep_completed=False)
-def unkept(job: Any, fail_first: bool = False) -> None:
+def unkept(job: Any, fail_first: bool = False, vanish: bool = False) -> None:
+    if vanish:
+        from django_jobqueue.models import Job
+
+        Job.objects.filter(pk=job.id).delete()
+        raise RuntimeError("a person deleted this job")
     if fail_first and job.retry_count == 0:
         raise RuntimeError("once")

@@ -45,3 +45,8 @@ def test_a_claim_that_is_not_current_deletes_nothing():
     assert Job.objects.complete_claims([HeldClaim(job.pk, 2, None, keep=False)]) == set()
     assert Job.objects.complete_claims([HeldClaim(job.pk, 1, None, keep=False)]) == {job.pk}
     assert not Job.objects.exists()
+
+
+def test_a_run_that_failed_is_no_completion_because_its_job_is_gone():
+    Job.objects.enqueue("test.unkept", {"vanish": True})
+    assert drain() == {"lost": 1}

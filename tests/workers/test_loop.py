@@ -6,10 +6,11 @@ import threading
 from datetime import timedelta
 
 import pytest
-from django.db import connection
+from django.db import OperationalError, connection
 
 from django_jobqueue import signals
 from django_jobqueue.models import Job
+from django_jobqueue.workers.acks import Acks
 from tests.support.models import Effect
 from tests.support.processes import Processes, wait_until
 from tests.support.workers import drain, running
@@ -44,6 +45,22 @@ def test_no_queue_is_forgotten_while_looks_at_their_heads_are_slow(monkeypatch):
         for queue in ("first", "first", "second", "first", "third", "second"):
             job = Job.objects.enqueue("test.noop", queue=queue)
             wait_until(lambda job=job: Job.objects.get(pk=job.pk).status == "completed")
+
+
+def test_a_database_that_fails_between_two_answers_costs_no_claimed_job_its_run(monkeypatch):
+    """An end is refused, as its job was deleted, and the look why fails: the claims that came along run."""
+    look, failures = Acks._already_completed, iter([OperationalError("gone for a moment")])
+
+    def fail_once(acks, jobs, **options):
+        for failure in failures:
+            raise failure
+        return look(acks, jobs, **options)
+
+    monkeypatch.setattr(Acks, "_already_completed", fail_once)
+    Job.objects.enqueue("test.delete_itself")
+    others = [Job.objects.enqueue("test.noop") for _ in range(3)]
+    assert drain(concurrency=1, prefetch=0) == {"lost": 1, "completed": len(others)}
+    assert set(Job.objects.values_list("retry_count", "status")) == {(0, "completed")}
 
 
 def test_a_long_job_keeps_its_claim_by_renewal():

@@ -14,7 +14,7 @@ from django_jobqueue.exceptions import TransitionRefused
 from django_jobqueue.jobs import limits
 from django_jobqueue.jobs.retry_policy import Failure
 from django_jobqueue.jobs.running.retry_or_fail import retry_or_fail_many
-from django_jobqueue.vendors import Now
+from django_jobqueue.vendors import Now, vendor_for
 
 if TYPE_CHECKING:
     from django_jobqueue.jobs.manager import JobManager
@@ -53,22 +53,26 @@ def reap(manager: JobManager, *, older_than: float | None = None, limit: int | N
 def _reap(
     manager: JobManager, job_ids: list[int], failure_of: Callable[[Job], Failure], stale: Q
 ) -> list[Job]:
-    """Those of ``job_ids`` that are stale still: all together or, where that fails, one by one."""
+    """Those of ``job_ids`` that are stale still: all together or, where one is in the way, by halves."""
     connection = connections[manager.write_alias]
     try:
         return retry_or_fail_many(manager, job_ids, failure_of, only_if=stale)
     except (DatabaseError, TransitionRefused) as error:
-        if isinstance(error, DatabaseError) and not _is_usable(connection):
+        if isinstance(error, DatabaseError) and not _says_something_of_a_row(error, connection):
             raise
-        if len(job_ids) > 1:
-            return [job for job_id in job_ids for job in _reap(manager, [job_id], failure_of, stale)]
+        if half := len(job_ids) // 2:
+            halves = job_ids[:half], job_ids[half:]
+            return [job for some in halves for job in _reap(manager, some, failure_of, stale)]
         if isinstance(error, DatabaseError):
             logger.exception("Job %s cannot be reaped now", job_ids[0])
         return []  # else renewed or finished since it was listed
 
 
-def _is_usable(connection: BaseDatabaseWrapper) -> bool:
-    return not connection.in_atomic_block and connection.connection is not None and connection.is_usable()
+def _says_something_of_a_row(error: DatabaseError, connection: BaseDatabaseWrapper) -> bool:
+    """Not of the connection, the transaction around, or a lock that was not to be had."""
+    if connection.in_atomic_block or connection.connection is None or not connection.is_usable():
+        return False
+    return not vendor_for(connection).is_transient(error)
 
 
 def list_stale(manager: JobManager, *, older_than: float | None = None) -> JobQuerySet:
