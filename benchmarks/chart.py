@@ -9,7 +9,7 @@ from html import escape
 
 from benchmarks.harness.results import number
 
-_WIDTH, _LABELS, _RIGHT = 920, 250, 90
+_WIDTH, _LABELS, _RIGHT = 920, 280, 90
 _TOP, _BAR, _GAP, _BOTTOM = 78, 13, 11, 20
 _INK, _PALE, _FRAME = "#1f2a37", "#5b6b7f", "#c3ccd8"
 _OWN, _OTHER = ("#0f766e", "#5eb3ab"), ("#64748b", "#b4bfcc")

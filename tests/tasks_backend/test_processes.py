@@ -88,8 +88,15 @@ def test_the_task_of_a_killed_worker_runs_again_and_succeeds(processes: Processe
 
 def test_three_workers_run_thirty_tasks_once_each(processes: Processes):
     workers = [processes.worker() for _ in range(3)]
+
+    def all_at_work() -> bool:
+        tasks.effect.enqueue("warm-up", seconds=0.02)
+        return Effect.objects.values("pid").distinct().count() == 3
+
+    wait_until(all_at_work, interval=0.05)
     results = [tasks.effect.enqueue(str(number), seconds=0.02) for number in range(30)]
-    wait_until(lambda: Job.objects.filter(status="completed").count() == 30)
+    wait_until(lambda: not Job.objects.exclude(status="completed").exists())
+    Effect.objects.filter(name="warm-up").delete()
     for worker in workers:
         kill(worker, signal.SIGTERM)
         worker.join(10)
