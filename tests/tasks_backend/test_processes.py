@@ -87,10 +87,11 @@ def test_the_task_of_a_killed_worker_runs_again_and_succeeds(processes: Processe
 
 
 def test_three_workers_run_thirty_tasks_once_each(processes: Processes):
-    workers = [processes.worker() for _ in range(3)]
+    workers = [processes.worker(concurrency=1) for _ in range(3)]
 
     def all_at_work() -> bool:
-        tasks.effect.enqueue("warm-up", seconds=0.02)
+        assert [worker.exitcode for worker in workers] == [None] * 3
+        tasks.effect.enqueue("warm-up", seconds=0.2)  # comes four times as fast as one worker can run it
         return Effect.objects.values("pid").distinct().count() == 3
 
     wait_until(all_at_work, interval=0.05)
