@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import math
 import time
-from collections.abc import Sequence
+from collections.abc import Coroutine, Sequence
 from typing import TYPE_CHECKING, Any
 
 from asgiref.sync import sync_to_async
@@ -46,8 +46,9 @@ async def run_async(plan: Plan, job: Any, *, args: list[Any], kwargs: dict[str, 
     late_at = time.monotonic() + (plan.options.timeout or math.inf) - _SLACK
     earlier = await sync_to_async(_earlier)(job) if job.fencing_token > 1 else ()
     attempt = Attempt(plan, job, args, kwargs, earlier)
-    await attempt.asend(attempt.framework.task_started)
     try:
+        # In here, because who is cancelled meanwhile has started.
+        await _to_its_end(attempt.asend(attempt.framework.task_started))
         value = attempt.succeed(await plan.task.acall(*attempt.positional, **kwargs))
     except BaseException as error:
         attempt.fail(_why_cancelled(error, late=time.monotonic() >= late_at))
@@ -55,6 +56,16 @@ async def run_async(plan: Plan, job: Any, *, args: list[Any], kwargs: dict[str, 
         raise
     await attempt.asend(attempt.framework.task_finished)
     return value
+
+
+async def _to_its_end(coroutine: Coroutine[Any, Any, None]) -> None:
+    """Await ``coroutine``; a cancellation that comes meanwhile is raised when it is over."""
+    task = asyncio.ensure_future(coroutine)
+    try:
+        await asyncio.shield(task)
+    except asyncio.CancelledError:
+        await task
+        raise
 
 
 def _why_cancelled(error: BaseException, *, late: bool) -> BaseException:

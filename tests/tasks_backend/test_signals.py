@@ -3,6 +3,7 @@ from __future__ import annotations
 import logging
 import sys
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -80,6 +81,18 @@ def test_the_end_that_a_task_chose_is_told(how: str, status: str, heard: Heard, 
 def test_a_timeout_is_told_as_failed(task: Any, heard: Heard, run: Any):
     result = run(task.enqueue())
     assert heard.of(result)[-1] == ("finished", "FAILED")
+
+
+def test_a_task_that_times_out_while_its_start_is_told_is_told_as_failed(heard: Heard, run: Any):
+    def slow(**_: Any) -> None:
+        time.sleep(2 * 0.2)  # twice the timeout
+
+    task_started.connect(slow)
+    try:
+        result = run(tasks.too_long_async.enqueue())
+    finally:
+        task_started.disconnect(slow)
+    assert heard.of(result) == [("enqueued", "READY"), ("started", "RUNNING"), ("finished", "FAILED")]
 
 
 @pytest.mark.parametrize("task", [tasks.too_long, tasks.too_long_async], ids=["sync", "async"])
