@@ -16,12 +16,12 @@ from benchmarks.harness.results import number
 PUBLISHED = FOLDER / "published"
 PAGE = ROOT / "docs" / "benchmarks.md"
 IMAGES = ROOT / "docs" / "images"
-BENCHMARKS = ("drain", "enqueue", "latency", "flat", "horizon", "memory", "http")
+BENCHMARKS = ("drain", "enqueue", "latency", "flat", "flat-10000000", "horizon", "memory", "http")
 DATABASES = ("postgresql", "mysql", "sqlite")
 
 Result = dict[str, Any]
 
-_BLOCK = re.compile(r"(<!-- benchmarks:([a-z]+) -->\n).*?(<!-- /benchmarks -->)", re.DOTALL)
+_BLOCK = re.compile(r"(<!-- benchmarks:([a-z0-9-]+) -->\n).*?(<!-- /benchmarks -->)", re.DOTALL)
 _NOT_YET = "Not measured yet."
 
 
