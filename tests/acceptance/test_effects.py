@@ -84,8 +84,8 @@ def test_at_every_crash_point_the_effects_are_what_the_docs_say(
         else:
             payload |= {"tool": tool, "url": gateway.url(str(number))}
             jobs[tool, point] = Job.objects.enqueue("test.charge", payload).pk
-    # Each death, and nothing else, is to be seen: no lease runs out because the machine is busy, and who dies in a job
-    # takes no unwritten end of another along.
+    # Each death, and nothing else, is to be seen: no lease runs out because the machine is busy, and who dies in a
+    # job takes no unwritten end of another along.
     crew = Crew(processes, 2, concurrency=1, prefetch=0, lease=3.0)
     crew.work_until(
         lambda: not Job.objects.exclude(status__in=["completed", "failed"]).exists(),
