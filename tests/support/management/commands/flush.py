@@ -1,4 +1,4 @@
-"""Django's ``flush`` between tests at a tenth of its cost."""
+"""Django's ``flush`` between tests, without the work that most tests do not need."""
 
 from __future__ import annotations
 
