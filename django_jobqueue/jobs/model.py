@@ -31,6 +31,11 @@ class Job(models.Model):
     claimed_at = models.DateTimeField(null=True, blank=True)
     worker_id = ExactCharField(max_length=limits.WORKER_ID_LENGTH, blank=True, default="")
     claimed_by = ExactCharField(max_length=limits.PRINCIPAL_LENGTH, blank=True, default="")
+    quarantined = models.BooleanField(
+        default=False,
+        db_default=False,
+        help_text="An attempt was lost with its worker; the job runs in a process of its own.",
+    )
     enqueued_by = ExactCharField(max_length=limits.PRINCIPAL_LENGTH, blank=True, default="")
     fencing_token = models.BigIntegerField(default=0, help_text="Rises by one at every claim.")
     lease_expires_at = models.DateTimeField(null=True, blank=True)

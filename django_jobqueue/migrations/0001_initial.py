@@ -68,6 +68,7 @@ class Migration(migrations.Migration):
                 ('claimed_at', models.DateTimeField(blank=True, null=True)),
                 ('worker_id', django_jobqueue.vendors.expressions.ExactCharField(blank=True, default='', max_length=200)),
                 ('claimed_by', django_jobqueue.vendors.expressions.ExactCharField(blank=True, default='', max_length=200)),
+                ('quarantined', models.BooleanField(db_default=False, default=False, help_text='An attempt was lost with its worker; the job runs in a process of its own.')),
                 ('enqueued_by', django_jobqueue.vendors.expressions.ExactCharField(blank=True, default='', max_length=200)),
                 ('fencing_token', models.BigIntegerField(default=0, help_text='Rises by one at every claim.')),
                 ('lease_expires_at', models.DateTimeField(blank=True, null=True)),

@@ -39,6 +39,11 @@ class AsyncPool:
         """How many jobs wait for a place."""
         return len(self._todo)
 
+    @property
+    def running(self) -> bool:
+        """Whether handlers run."""
+        return bool(self._tasks)
+
     def submit(self, jobs: Iterable[RunningJob]) -> None:
         """Run ``jobs`` as places get free."""
         self._todo.extend(jobs)

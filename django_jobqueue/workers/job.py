@@ -41,6 +41,7 @@ class RunningJob:
         "idempotency_key",
         "max_retries",
         "priority",
+        "quarantined",
         "queue",
         "retry_count",
         "type",
@@ -54,6 +55,8 @@ class RunningJob:
     max_retries: int
     fencing_token: int
     idempotency_key: str | None
+    quarantined: bool
+    """Whether an attempt of it was lost with its worker."""
     claim_lost: bool
     completed: bool
     """Whether the handler itself has completed the job, by ``complete_in_transaction``."""
@@ -77,6 +80,7 @@ class RunningJob:
             self.idempotency_key,
             self._meta,
             self._created_at,
+            self.quarantined,
         ) = row
 
     def __repr__(self) -> str:
@@ -213,6 +217,7 @@ class RunningJob:
             self.idempotency_key,
             self._meta,
             self._created_at,
+            self.quarantined,
         )
         return self._manager.write_alias, self._claim, row
 

@@ -29,6 +29,7 @@ from django_jobqueue.workers.listener import Listener
 from django_jobqueue.workers.outcome import Outcome, Released
 from django_jobqueue.workers.pace import MOST, Pace
 from django_jobqueue.workers.pool import ThreadPool
+from django_jobqueue.workers.quarantine import Quarantine, later
 from django_jobqueue.workers.shutdown import Shutdown
 from django_jobqueue.workers.upkeep import Upkeep
 from django_jobqueue.workers.wakeup import Pause, Wakeup
@@ -67,6 +68,7 @@ class WorkerOptions:
     prefetch: int = MOST
     drain: bool = False
     max_jobs: int | None = None
+    isolate_lost: bool = False  # give jobs that were lost with a worker processes of their own
 
 
 class Worker:
@@ -82,7 +84,8 @@ class Worker:
         self._leases = Leases(manager, options.lease_seconds)
         self._acks = Acks(manager, self._leases.drop)
         self._upkeep = Upkeep(manager)
-        self._threads = ThreadPool(options.concurrency, self._report, self._wakeup.ring)
+        self._quarantine = Quarantine(enabled=options.isolate_lost)
+        self._threads = ThreadPool(options.concurrency, self._report, self._wakeup.ring, self._quarantine)
         self._async = AsyncPool(options.async_concurrency, self._report)
         self._pace = Pace(options.prefetch)
         self._listener = Listener(manager)
@@ -209,6 +212,8 @@ class Worker:
 
     def _size(self) -> int:
         """Jobs that can run at once; with handlers of both kinds the scarcer places count."""
+        if self._quarantine.waits(self._leases.jobs):
+            return self._threads.size
         if self._kinds == {True}:
             return self._async.size
         if self._kinds == {False, True}:
@@ -243,7 +248,8 @@ class Worker:
         if len(rows) < limit:
             self._poll_at = time.monotonic() + self._poll.grow()
         if not rows and self._options.drain and not self._leases:
-            self._drained = everywhere and not self._upkeep.promote()
+            drained = everywhere and not self._quarantine.waits(tuple) and not self._upkeep.promote()
+            self._drained = drained
             self._cursor.forget()
             self._only_queue = None
 
@@ -272,9 +278,16 @@ class Worker:
                 self._only_queue = (queue, time.monotonic() + _QUEUE_TRUSTED_FOR)
 
     def _hand_out(self, jobs: list[RunningJob]) -> None:
-        self._claimed += len(jobs)
         self._progress_at = time.monotonic()
         self._leases.hold(jobs)
+        jobs, refused = self._quarantine.admit(
+            jobs, busy=lambda: self._threads.in_process or self._async.running
+        )
+        for job in refused:
+            self._acks.add(job, later())
+        if self._quarantine.active:
+            self._threads.submit(self._async.take_back())
+        self._claimed += len(jobs)
         sync, concurrent = [], []
         for job in jobs:
             handler = registry.resolve(job)
@@ -282,7 +295,7 @@ class Worker:
                 self._acks.add(job, unknown_type(job))
                 continue
             self._kinds.add(handler.is_async)
-            if handler.is_async:
+            if handler.is_async and not self._quarantine.isolates(job):
                 concurrent.append(job)
             else:
                 sync.append(job)

@@ -16,6 +16,7 @@ from django_jobqueue.workers.isolation.run import IsolatedRun, cannot_isolate
 from django_jobqueue.workers.isolation.server import ForkServer
 from django_jobqueue.workers.job import RunningJob
 from django_jobqueue.workers.outcome import LEFT_OPEN, Completed, Outcome
+from django_jobqueue.workers.quarantine import Quarantine
 
 Report = Callable[[RunningJob, Outcome], None]
 
@@ -30,7 +31,11 @@ class Slot:
         report: Report,
         started: Callable[[], None],
         fork_server: ForkServer | None,
+        quarantine: Quarantine,
     ) -> None:
+        self._quarantine = quarantine
+        self.in_process = False
+        """Whether a handler runs in this thread itself."""
         self._todo = todo
         self._report = report
         self._started = started
@@ -82,8 +87,16 @@ class Slot:
         connections.close()
 
     def _call(self, handler: Handler, job: RunningJob) -> object:
-        if handler.isolate:
-            return self._isolate(handler, job)
+        self.in_process = True  # before the question below, so that whoever asks meanwhile errs to this side
+        try:
+            if handler.isolate or self._quarantine.isolates(job):
+                self.in_process = False
+                return self._isolate(handler, job)
+            return self._run_here(handler, job)
+        finally:
+            self.in_process = False
+
+    def _run_here(self, handler: Handler, job: RunningJob) -> object:
         if not handler.atomic:
             return self._run(handler, job)
         # What commits is not interrupted: the shield is up again before the transaction ends.
@@ -142,13 +155,20 @@ class ThreadPool:
     each time that it does.
     """
 
-    def __init__(self, size: int, report: Report, hungry: Callable[[], None]) -> None:
+    def __init__(
+        self,
+        size: int,
+        report: Report,
+        hungry: Callable[[], None],
+        quarantine: Quarantine,
+    ) -> None:
         self._todo: queue.SimpleQueue[RunningJob | None] = queue.SimpleQueue()
         # Now, before this worker has threads.
-        isolates = any(handler.isolate for handler in registry.handlers())
+        isolates = quarantine.enabled or any(handler.isolate for handler in registry.handlers())
         self._fork_server = ForkServer() if isolates else None
         self._slots = [
-            Slot(number, self._todo, report, self._started, self._fork_server) for number in range(size)
+            Slot(number, self._todo, report, self._started, self._fork_server, quarantine)
+            for number in range(size)
         ]
         self._hungry = hungry
         self.size = size
@@ -158,6 +178,11 @@ class ThreadPool:
     def waiting(self) -> int:
         """How many jobs wait in line."""
         return self._todo.qsize()
+
+    @property
+    def in_process(self) -> bool:
+        """Whether handlers run in the threads themselves."""
+        return any(slot.in_process for slot in self._slots)
 
     @property
     def broken(self) -> bool:

@@ -46,15 +46,15 @@ def test_killed_twice_with_one_retry_a_job_ends_as_failed_after_two_runs(process
     assert list(job.attempts.values_list("outcome", flat=True)) == ["lost", "lost"]
 
 
-def test_a_handler_that_kills_its_worker_counts_an_attempt_each_time(processes: Processes):
+def test_a_handler_that_kills_its_worker_counts_an_attempt_and_kills_no_other_worker(processes: Processes):
     job = Job.objects.enqueue("test.crash", max_retries=1)
-    for _ in range(2):
-        worker = processes.worker(**QUICK)
-        worker.join(20)
-        assert worker.exitcode == -signal.SIGKILL
-    processes.worker(**QUICK)
+    worker = processes.worker(**QUICK)
+    worker.join(20)
+    assert worker.exitcode == -signal.SIGKILL
+    other = processes.worker(**QUICK)
     wait_until(lambda: Job.objects.get(pk=job.pk).status == "failed")
-    assert JobAttempt.objects.filter(job=job, outcome="lost").count() == 2
+    assert list(job.attempts.order_by("number").values_list("outcome", flat=True)) == ["lost", "failed"]
+    assert other.is_alive()
 
 
 def test_a_worker_frozen_past_its_lease_cannot_write_its_late_end(processes: Processes):

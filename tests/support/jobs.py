@@ -248,3 +248,23 @@ def unkept(job: Any, fail_first: bool = False, vanish: bool = False) -> None:
         raise RuntimeError("a person deleted this job")
     if fail_first and job.retry_count == 0:
         raise RuntimeError("once")
+
+
+@job_handler("test.exit")
+def exit_at_once(job: Any) -> None:
+    """End the process without a signal."""
+    os._exit(3)
+
+
+@job_handler("test.crash_at_every_other_attempt")
+def crash_at_every_other_attempt(job: Any) -> None:
+    if job.retry_count % 2 == 0:
+        os.kill(os.getpid(), signal.SIGKILL)
+    raise RuntimeError("this time by an exception")
+
+
+@job_handler("test.atomic_effect", atomic=True)
+def atomic_effect(job: Any, name: str = "effect", seconds: float = 0.0) -> str:
+    record(job, name)
+    time.sleep(seconds)
+    return "committed"

@@ -27,7 +27,7 @@ pytestmark = pytest.mark.django_db
 
 MIB = 1024 * 1024
 CREATED = datetime(2026, 5, 1, tzinfo=UTC)
-ROW = (7, "report", '{"a": [1]}', "mail", 10, 2, 3, 5, "key", '{"tag": "x"}', CREATED)
+ROW = (7, "report", '{"a": [1]}', "mail", 10, 2, 3, 5, "key", '{"tag": "x"}', CREATED, False)
 
 
 @pytest.fixture

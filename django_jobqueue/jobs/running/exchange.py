@@ -26,6 +26,7 @@ COLUMNS = (
     "idempotency_key",
     "meta",
     "created_at",
+    "quarantined",
 )
 """What ``exchange`` returns of a row; payload and meta as JSON text, the time as the driver gives it."""
 

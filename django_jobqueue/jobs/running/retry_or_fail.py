@@ -143,6 +143,8 @@ def _changes(decision: Decision, failure: Failure) -> dict[str, Any]:
         "error": limits.shorten(failure.error) or "failed",
         "lease_expires_at": None,
     }
+    if failure.outcome == "lost":
+        changes["quarantined"] = True  # for good: a job may kill its process at every other attempt
     if decision.status in FINISHED:
         return {**changes, "finished_at": Now()}
     return {**changes, "run_at": Now(decision.delay), "claimed_at": None, "worker_id": "", "claimed_by": ""}

@@ -145,6 +145,7 @@ class Command(BaseCommand):
                 poll_interval=limits.check_seconds("--poll-interval", poll, 0.005, 60),
                 shutdown_timeout=limits.check_seconds("--shutdown-timeout", timeout, 0, 86400),
                 drain=options["drain"],
+                isolate_lost=hasattr(os, "fork"),
                 max_jobs=None if max_jobs is None else self._number("--max-jobs", max_jobs, 1, 10**9),
             )
         except InvalidJob as error:

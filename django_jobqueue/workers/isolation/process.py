@@ -97,14 +97,21 @@ class JobProcess:
     def _call(self, handler: Handler, job: RunningJob) -> Any:
         self._timeout = handler.timeout or 0.0
         with limited(handler.memory_limit):
-            try:
-                if inspect.iscoroutinefunction(handler.function):
-                    return asyncio.run(self._acall(handler, job))
-                self._interruptible = True
-                self._interrupt()
-                return handler.function(job, **job.payload)
-            finally:
-                self._interruptible = False
+            if not handler.atomic:
+                return self._run(handler, job)
+            with job.complete_in_transaction() as completion:
+                completion.result = self._run(handler, job)
+            return None
+
+    def _run(self, handler: Handler, job: RunningJob) -> Any:
+        try:
+            if inspect.iscoroutinefunction(handler.function):
+                return asyncio.run(self._acall(handler, job))
+            self._interruptible = True
+            self._interrupt()
+            return handler.function(job, **job.payload)
+        finally:
+            self._interruptible = False
 
     async def _acall(self, handler: Handler, job: RunningJob) -> Any:
         task = asyncio.current_task()
