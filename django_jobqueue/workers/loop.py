@@ -106,7 +106,7 @@ class Worker:
         }
         self._claimed = 0
         self._drained = False
-        self.shutdown = Shutdown(self._wakeup)
+        self.shutdown = Shutdown(self._wakeup, options.shutdown_timeout, lambda: len(self._leases))
         self.counts = self._acks.counts
 
     def run(self) -> int:
@@ -337,6 +337,7 @@ class Worker:
 
     def _finish(self) -> bool:
         """Start nothing more, let what runs end and write its outcome; whether all of it did."""
+        self.shutdown.begun()
         for job in [*self._threads.take_back(), *self._async.take_back()]:
             self._acks.add(job, Released())
         deadline = time.monotonic() + self._options.shutdown_timeout

@@ -22,7 +22,7 @@ logger = logging.getLogger("django_jobqueue.worker")
 _LONGEST_DELAY = 30.0
 _STEADY_AFTER = 60.0  # seconds of life after which a worker counts as healthy again
 _TICK = 0.1
-_GRACE = 5.0  # what a worker may take beyond its own shutdown timeout
+_GRACE = 8.0  # what a worker may take beyond its own shutdown timeout, its watchdog's last words included
 
 
 class _Child:
@@ -39,7 +39,7 @@ def run_processes(work: Callable[[int], int], count: int, shutdown_timeout: floa
 
     A process that dies is started again, later each time (up to 30 s); one that ends with exit code 0 is done.
     SIGTERM, SIGINT and SIGHUP go to all of them as SIGTERM; so does the supervisor's own death, on Linux. What
-    has not ended ``shutdown_timeout`` and 5 more seconds after the first signal, or 5 seconds after the second,
+    has not ended ``shutdown_timeout`` and 8 more seconds after the first signal, or 8 seconds after the second,
     is killed. Returns 0 when every process ended in order, else 1.
     """
     return _Supervisor(work, count, shutdown_timeout).run()

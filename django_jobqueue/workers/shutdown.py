@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import signal
 import threading
+from collections.abc import Callable
 from types import FrameType
 from typing import Any
 
 from django_jobqueue.workers.wakeup import Wakeup
+from django_jobqueue.workers.watchdog import Watchdog
 
 
 class Shutdown:
@@ -15,8 +17,11 @@ class Shutdown:
 
     SIGNALS = (signal.SIGTERM, signal.SIGINT)
 
-    def __init__(self, wakeup: Wakeup) -> None:
+    def __init__(self, wakeup: Wakeup, patience: float, unfinished: Callable[[], int]) -> None:
         self._wakeup = wakeup
+        self._patience = patience
+        self._unfinished = unfinished
+        self._watchdog: Watchdog | None = None
         self._previous: dict[int, Any] = {}
         self.requests = 0
         self.signalled = False
@@ -35,12 +40,21 @@ class Shutdown:
         """Ask to stop, once more each time."""
         self.requests += 1
         self._wakeup.ring()
+        if self._watchdog is not None:
+            self._watchdog.asked()
+
+    def begun(self) -> None:
+        """The worker ends by itself: that, too, must come to an end."""
+        if not self.requests and self._watchdog is not None:
+            self._watchdog.asked()
 
     def __enter__(self) -> Shutdown:
         if threading.current_thread() is threading.main_thread():
+            self._watchdog = Watchdog(self._wakeup, self._patience, self._unfinished)
+            self._watchdog.start()
             for number in self.SIGNALS:
                 self._previous[number] = signal.signal(number, self._received)
-            self._previous_fd = signal.set_wakeup_fd(self._wakeup.fileno(), warn_on_full_buffer=False)
+            self._previous_fd = signal.set_wakeup_fd(self._watchdog.fileno(), warn_on_full_buffer=False)
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -49,7 +63,11 @@ class Shutdown:
         for number, handler in self._previous.items():
             signal.signal(number, handler)
         self._previous.clear()
+        if self._watchdog is not None:
+            self._watchdog.stop()
+            self._watchdog = None
 
     def _received(self, number: int, frame: FrameType | None) -> None:
         self.signalled = True
-        self.request()
+        self.requests += 1  # the watchdog has its own word of it
+        self._wakeup.ring()

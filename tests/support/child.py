@@ -52,3 +52,47 @@ def run_full_buffer(size: int, number: int, log: str = "", **options: Any) -> No
 
     Acks.completions = strike
     run_worker(**options)
+
+
+def run_blocked_worker(log: str, **options: Any) -> None:
+    """``runworker`` whose database answers nothing any more once ``log`` with ``.block`` behind it is there.
+
+    Like a driver that waits in C, the wait comes back on no signal.
+    """
+    import ctypes
+    import logging
+    from pathlib import Path
+
+    from django_jobqueue.workers.listener import Listener
+
+    logging.getLogger("django_jobqueue.worker").addHandler(logging.FileHandler(log))
+    attend = Listener.attend
+
+    def block(listener: Listener) -> None:
+        attend(listener)
+        if Path(f"{log}.block").exists():
+            Path(f"{log}.blocked-{os.getpid()}").touch()
+            sleep = ctypes.CDLL(None).sleep
+            while left := sleep(3600):  # comes back early on a signal, and is called again
+                assert left
+                ctypes.CDLL(None).sleep(3600)
+
+    Listener.attend = block  # type: ignore[method-assign]
+    run_worker(**options)
+
+
+def run_leaving_command(log: str, **options: Any) -> None:
+    """``manage.py runworker`` as the process's own command."""
+    import logging
+
+    from django_jobqueue.management.commands.runworker import Command
+
+    logging.getLogger("django_jobqueue.worker").addHandler(logging.FileHandler(log))
+    arguments = [
+        f"--{name.replace('_', '-')}={value}" for name, value in options.items() if value is not True
+    ]
+    arguments += [f"--{name.replace('_', '-')}" for name, value in options.items() if value is True]
+    Command().run_from_argv(["manage.py", "runworker", "--no-reload", *arguments])
+    import threading
+
+    threading._shutdown()  # type: ignore[attr-defined]  # what Python does at a process's end

@@ -6,7 +6,9 @@ import asyncio
 import os
 import signal
 import sys
+import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -268,3 +270,12 @@ def atomic_effect(job: Any, name: str = "effect", seconds: float = 0.0) -> str:
     record(job, name)
     time.sleep(seconds)
     return "committed"
+
+
+@job_handler("test.leave_behind")
+def leave_behind(job: Any, what: str) -> None:
+    """Leave something behind that Python waits for at the process's end."""
+    if what == "thread":
+        threading.Thread(target=time.sleep, args=[3600], name="never-ending", daemon=False).start()
+    else:
+        ThreadPoolExecutor(1, "never-ending").submit(time.sleep, 3600)

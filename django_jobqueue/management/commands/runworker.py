@@ -23,6 +23,7 @@ from django_jobqueue.workers.loop import Worker, WorkerOptions, default_worker_i
 from django_jobqueue.workers.pace import MOST
 from django_jobqueue.workers.processes import run_processes
 from django_jobqueue.workers.reload import run_reloading
+from django_jobqueue.workers.watchdog import GRACE, leave_within
 
 OUTCOMES = ("completed", "retried", "failed", "cancelled", "released", "lost")
 
@@ -70,6 +71,10 @@ class Command(BaseCommand):
             "--no-reload", action="store_false", dest="reload", help="Never restart by itself."
         )
         parser.add_argument("--json", action="store_true", help="Print the summary as JSON.")
+
+    def run_from_argv(self, argv: list[str]) -> None:
+        super().run_from_argv(argv)
+        leave_within(GRACE, 0)  # this command is all that the process was there for
 
     def handle(self, *args: Any, **options: Any) -> None:
         worker_options = self._worker_options(options)
