@@ -99,11 +99,13 @@ class Vendor(ABC):
         *,
         assignments: str,
         params: Sequence[Any],
+        skip_locked: bool = False,
     ) -> dict[int, bool]:
         """Update the rows whose claim is current; ``{value}`` in ``assignments`` is the claim's own value.
 
         Returns the ids that were updated, each with whether a cancel is requested. A claim that is missing
-        from the answer is lost. Rows are reached by primary key only.
+        from the answer is lost or, with ``skip_locked``, its row may be locked by another transaction. Rows are
+        reached by primary key only.
         """
 
     def notify(self, connection: BaseDatabaseWrapper, channel: str, message: str) -> None:
@@ -131,7 +133,12 @@ class Vendor(ABC):
 
     @abstractmethod
     def delete_claims(
-        self, connection: BaseDatabaseWrapper, table: Table, claims: Sequence[HeldClaim]
+        self,
+        connection: BaseDatabaseWrapper,
+        table: Table,
+        claims: Sequence[HeldClaim],
+        *,
+        skip_locked: bool = False,
     ) -> list[int]:
         """Delete the rows whose claim is current, by primary key; returns their ids."""
 
@@ -199,12 +206,12 @@ class Vendor(ABC):
         columns: Sequence[str],
         after: tuple[int, int] | None = None,
     ) -> tuple[dict[int, bool], list[Row]]:
-        """``complete`` what is done and ``claim`` from one queue, in one transaction.
+        """``complete`` what is done and not locked, and ``claim`` from one queue, in one transaction.
 
         ``after`` allows to pass over what is not behind this (priority, id) nor of a higher priority.
         """
         with transaction.atomic(using=connection.alias):
-            completed = self.complete(connection, table, done) if done else {}
+            completed = self.complete(connection, table, done, skip_locked=True) if done else {}
             return completed, self.claim(connection, table, claim, queue=queue, limit=limit, columns=columns)
 
     def promote(self, connection: BaseDatabaseWrapper, table: Table, *, limit: int) -> int:
@@ -267,7 +274,12 @@ class Vendor(ABC):
         return int(rows[0][0])
 
     def complete(
-        self, connection: BaseDatabaseWrapper, table: Table, claims: Sequence[HeldClaim]
+        self,
+        connection: BaseDatabaseWrapper,
+        table: Table,
+        claims: Sequence[HeldClaim],
+        *,
+        skip_locked: bool = False,
     ) -> dict[int, bool]:
         """Running -> completed for every current claim; ``value`` is the result. See ``update_claims``.
 
@@ -277,9 +289,17 @@ class Vendor(ABC):
         gone = [claim for claim in claims if not claim.keep]
         ended: dict[int, bool] = {}
         if kept:
-            ended = self.update_claims(connection, table, kept, assignments=self._completion, params=[])
+            ended = self.update_claims(
+                connection,
+                table,
+                kept,
+                assignments=self._completion,
+                params=[],
+                skip_locked=skip_locked,
+            )
         if gone:
-            ended.update(dict.fromkeys(self.delete_claims(connection, table, gone), False))
+            deleted = self.delete_claims(connection, table, gone, skip_locked=skip_locked)
+            ended.update(dict.fromkeys(deleted, False))
         return ended
 
     @property
@@ -296,6 +316,7 @@ class Vendor(ABC):
         claims: Sequence[HeldClaim],
         *,
         lease_seconds: float,
+        skip_locked: bool = False,
     ) -> dict[int, bool]:
         """Extend the lease of every claim that is current. See ``update_claims``."""
         return self.update_claims(
@@ -304,6 +325,7 @@ class Vendor(ABC):
             claims,
             assignments=f"lease_expires_at = {self.now_plus}, updated_at = {self.now}",
             params=[lease_seconds],
+            skip_locked=skip_locked,
         )
 
     def insert(

@@ -153,13 +153,14 @@ class MySQL(Vendor):
         *,
         assignments: str,
         params: Sequence[Any],
+        skip_locked: bool = False,
     ) -> dict[int, bool]:
         name = self.quote(connection, table)
         by_fence = {(claim.id, claim.fencing_token): claim for claim in claims}
         with transaction.atomic(using=connection.alias):
             current: dict[int, bool] = {}
             groups: dict[str | None, list[int]] = {}
-            for id, token, cancel in self._lock_running(connection, table, claims):
+            for id, token, cancel in self._lock_running(connection, table, claims, skip_locked):
                 if claim := by_fence.get((id, token)):
                     current[id] = bool(cancel)
                     groups.setdefault(claim.value, []).append(id)
@@ -173,23 +174,34 @@ class MySQL(Vendor):
         return current
 
     def _lock_running(
-        self, connection: BaseDatabaseWrapper, table: Table, claims: Sequence[HeldClaim]
+        self,
+        connection: BaseDatabaseWrapper,
+        table: Table,
+        claims: Sequence[HeldClaim],
+        skip_locked: bool,
     ) -> list[Row]:
+        # A handler's transaction may hold its own job's row: a foreign key to it takes a shared lock.
+        skip = " SKIP LOCKED" if skip_locked else ""
         ids = sorted({claim.id for claim in claims})
         return self._rows(
             connection,
             "SELECT id, fencing_token, cancel_requested_at IS NOT NULL "
             f"FROM {self.quote(connection, table)} FORCE INDEX (PRIMARY) "
-            f"WHERE id IN ({_marks(ids)}) AND status = 'running' ORDER BY id FOR UPDATE",
+            f"WHERE id IN ({_marks(ids)}) AND status = 'running' ORDER BY id FOR UPDATE{skip}",
             ids,
         )
 
     def delete_claims(
-        self, connection: BaseDatabaseWrapper, table: Table, claims: Sequence[HeldClaim]
+        self,
+        connection: BaseDatabaseWrapper,
+        table: Table,
+        claims: Sequence[HeldClaim],
+        *,
+        skip_locked: bool = False,
     ) -> list[int]:
         fences = {(claim.id, claim.fencing_token) for claim in claims}
         with transaction.atomic(using=connection.alias):
-            locked = self._lock_running(connection, table, claims)
+            locked = self._lock_running(connection, table, claims, skip_locked)
             ids = [id for id, token, _ in locked if (id, token) in fences]
             if ids:
                 with connection.cursor() as cursor:

@@ -181,8 +181,9 @@ class PostgreSQL(Vendor):
         *,
         assignments: str,
         params: Sequence[Any],
+        skip_locked: bool = False,
     ) -> dict[int, bool]:
-        sql, values = self._claims(connection, table, claims, assignments, params)
+        sql, values = self._claims(connection, table, claims, assignments, params, skip_locked=skip_locked)
         return dict(self._rows(connection, sql, values))
 
     def _claims(
@@ -192,6 +193,8 @@ class PostgreSQL(Vendor):
         claims: Sequence[HeldClaim],
         assignments: str,
         params: Sequence[Any],
+        *,
+        skip_locked: bool = False,
     ) -> tuple[str, list[Any]]:
         # The status is compared as an expression: matching it to the partial index of running rows would make
         # the planner, which believes that few rows run, visit each of them for each claim.
@@ -202,17 +205,39 @@ class PostgreSQL(Vendor):
             held = "unnest(%s::bigint[], %s::bigint[], %s::text[]) AS held (id, fencing_token, value)"
             value = "held.value::jsonb"
             arrays.append([claim.value for claim in claims])
+        unlocked = ""
+        if skip_locked:
+            # The rows are read again by the update, at which the lock is this transaction's own.
+            unlocked = (
+                f" AND job.id = ANY(ARRAY(SELECT id FROM {name} WHERE id = ANY(%s::bigint[]) "
+                "ORDER BY id FOR NO KEY UPDATE SKIP LOCKED))"
+            )
+            arrays.append([claim.id for claim in claims])
         sql = (
             f"UPDATE {name} AS job SET {assignments.format(value=value)} FROM {held} "
             "WHERE job.id = held.id AND job.fencing_token = held.fencing_token "
-            "AND job.status || '' = 'running' RETURNING job.id, job.cancel_requested_at IS NOT NULL"
+            f"AND job.status || '' = 'running'{unlocked} RETURNING job.id, job.cancel_requested_at IS NOT NULL"
         )
         return sql, [*params, *arrays]
 
     def delete_claims(
-        self, connection: BaseDatabaseWrapper, table: Table, claims: Sequence[HeldClaim]
+        self,
+        connection: BaseDatabaseWrapper,
+        table: Table,
+        claims: Sequence[HeldClaim],
+        *,
+        skip_locked: bool = False,
     ) -> list[int]:
-        return [row[0] for row in self._rows(connection, *self._deletion(connection, table, claims))]
+        sql, values = self._deletion(connection, table, claims)
+        if skip_locked:
+            name = self.quote(connection, table)
+            sql = sql.replace(
+                " RETURNING",
+                f" AND job.id = ANY(ARRAY(SELECT id FROM {name} WHERE id = ANY(%s::bigint[]) "
+                "ORDER BY id FOR UPDATE SKIP LOCKED)) RETURNING",
+            )
+            values.append([claim.id for claim in claims])
+        return [row[0] for row in self._rows(connection, sql, values)]
 
     def _deletion(
         self, connection: BaseDatabaseWrapper, table: Table, claims: Sequence[HeldClaim]

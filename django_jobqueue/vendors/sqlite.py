@@ -95,6 +95,7 @@ class SQLite(Vendor):
         *,
         assignments: str,
         params: Sequence[Any],
+        skip_locked: bool = False,
     ) -> dict[int, bool]:
         name = self.quote(connection, table)
         held = json.dumps([[claim.id, claim.fencing_token, claim.value] for claim in claims])
@@ -112,7 +113,12 @@ class SQLite(Vendor):
         return {id: cancel is not None for id, cancel in updated}
 
     def delete_claims(
-        self, connection: BaseDatabaseWrapper, table: Table, claims: Sequence[HeldClaim]
+        self,
+        connection: BaseDatabaseWrapper,
+        table: Table,
+        claims: Sequence[HeldClaim],
+        *,
+        skip_locked: bool = False,
     ) -> list[int]:
         held = json.dumps([[claim.id, claim.fencing_token] for claim in claims])
         deleted = self._rows(

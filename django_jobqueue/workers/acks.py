@@ -14,6 +14,7 @@ from django_jobqueue import signals
 from django_jobqueue.exceptions import JobNotFound, TransitionRefused
 from django_jobqueue.jobs.model import Job
 from django_jobqueue.jobs.retry_policy import Failure
+from django_jobqueue.jobs.running.claims import still_held
 from django_jobqueue.vendors import HeldClaim
 from django_jobqueue.workers.job import RunningJob
 from django_jobqueue.workers.keeping import is_kept, rows_stay
@@ -26,6 +27,7 @@ logger = logging.getLogger("django_jobqueue.worker")
 
 BATCH = 500  # outcomes in one write, and jobs in one claim
 DELAY = 0.005  # seconds that an outcome waits for company, at most
+_LOCKED_AGAIN = 0.25  # seconds after which a completion that a row lock prevented is tried again
 
 Done = tuple[RunningJob, Completed]
 
@@ -42,12 +44,15 @@ class Acks:
         self._settled = settled
         self._completions: deque[Done] = deque()
         self._others: deque[tuple[RunningJob, Failed | Released | Written]] = deque()
+        # Completions whose rows another transaction holds, and when to try them again.
+        self._locked: list[Done] = []
+        self._locked_until = 0.0
         self._oldest = 0.0
         self._keep: dict[tuple[str, str], bool] = {}
         self.counts: Counter[str] = Counter()
 
     def __len__(self) -> int:
-        return len(self._completions) + len(self._others)
+        return len(self._completions) + len(self._others) + len(self._locked)
 
     def add(self, job: RunningJob, outcome: Outcome) -> bool:
         """Owe the database an outcome; whether nothing was owed before. Any thread may call this."""
@@ -63,11 +68,14 @@ class Acks:
     def due(self) -> float:
         """When the outcomes have to be written, on the monotonic clock; infinity when none is owed."""
         if not self._completions and not self._others:
-            return float("inf")
+            return self._locked_until if self._locked else float("inf")
         return self._oldest if len(self._completions) >= BATCH else self._oldest + DELAY
 
     def completions(self) -> list[Done]:
         """The completions to write next. They stay owed until ``settle``."""
+        if self._locked and time.monotonic() >= self._locked_until:
+            self._completions.extend(self._locked)
+            self._locked.clear()
         return [self._completions[index] for index in range(min(BATCH, len(self._completions)))]
 
     def claims(self, batch: list[Done]) -> list[HeldClaim]:
@@ -85,14 +93,22 @@ class Acks:
 
     def settle(self, batch: list[Done], taken: Collection[int]) -> None:
         """The database answered: it took the completions in ``taken``, the others of ``batch`` it refused."""
+        locked: dict[int, bool] = {}
         all_taken = len(taken) == len(batch)
         if not all_taken:  # asked first: if that fails, all of the batch stays owed
             refused = [job for job, _ in batch if job.id not in taken]
+            locked = still_held(self._manager, [(job.id, job.fencing_token) for job in refused])
+            refused = [job for job in refused if job.id not in locked]
             taken = {*taken, *self._already_completed(refused, or_gone=True)}
         self._oldest = time.monotonic()
-        for job, _ in batch:
+        for job, outcome in batch:
             self._completions.popleft()
-            self._settled(job)
+            if job.id in locked:
+                self._locked.append((job, outcome))
+                self._locked_until = time.monotonic() + _LOCKED_AGAIN
+            else:
+                self._settled(job)
+        batch = [(job, outcome) for job, outcome in batch if job.id not in locked]
         if all_taken and not signals.job_finished.receivers:
             self.counts["completed"] += len(batch)
             return
@@ -104,7 +120,7 @@ class Acks:
         self.flush_others()
         while batch := self.completions():
             try:
-                self.settle(batch, self._manager.complete_claims(self.claims(batch)))
+                self.settle(batch, self._manager.complete_claims(self.claims(batch), skip_locked=True))
             except (DataError, IntegrityError):
                 self.flush_carefully(batch)
 
@@ -124,7 +140,7 @@ class Acks:
         """Write a batch one by one because the database cannot hold one of its results; that job fails."""
         for job, outcome in batch:
             try:
-                taken = self._manager.complete_claims(self.claims([(job, outcome)]))
+                taken = self._manager.complete_claims(self.claims([(job, outcome)]), skip_locked=True)
             except (DataError, IntegrityError) as error:
                 logger.error("The result of job %s cannot be stored: %s", job.id, type(error).__name__)
                 self._completions.popleft()

@@ -7,12 +7,15 @@ import time
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
+from django_jobqueue.jobs.running.claims import still_held
 from django_jobqueue.workers.job import RunningJob
 
 if TYPE_CHECKING:
     from django_jobqueue.jobs.manager import JobManager
 
 logger = logging.getLogger("django_jobqueue.worker")
+
+_LOCKED_AGAIN = 1.0  # seconds after which a renewal that a row lock prevented is tried again
 
 
 class Leases:
@@ -61,9 +64,18 @@ class Leases:
         current = self._manager.renew_many(
             [(job.id, job.fencing_token) for job in asked], lease_seconds=self._lease_seconds
         )
+        missing = [job for job in asked if job.id not in current and not job.completed]
+        locked: dict[int, bool] = {}
+        if missing:
+            locked = still_held(self._manager, [(job.id, job.fencing_token) for job in missing])
         for job in due:
             del self._held[job.id, job.fencing_token]
-        self.hold(due)
+        self.hold(job for job in due if job.id not in locked)
+        if locked:  # by their handlers' transactions, most likely: first in line, and asked again soon
+            again = time.monotonic() + min(_LOCKED_AGAIN, self._lease_seconds / 10)
+            first = {(job.id, job.fencing_token): (again, job) for job in due if job.id in locked}
+            self._held = {**first, **self._held}
+        current = {**current, **locked}
         for job in asked:
             if job.completed:
                 continue  # by its handler's transaction; its outcome is on the way here

@@ -312,7 +312,7 @@ class Worker:
     def _write_completions(self) -> None:
         batch = self._acks.completions()
         try:
-            taken = self._manager.complete_claims(self._acks.claims(batch))
+            taken = self._manager.complete_claims(self._acks.claims(batch), skip_locked=True)
         except (DataError, IntegrityError):
             self._acks.flush_carefully(batch)
             return

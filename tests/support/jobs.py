@@ -279,3 +279,22 @@ def leave_behind(job: Any, what: str) -> None:
         threading.Thread(target=time.sleep, args=[3600], name="never-ending", daemon=False).start()
     else:
         ThreadPoolExecutor(1, "never-ending").submit(time.sleep, 3600)
+
+
+@job_handler("test.lock_own_row")
+def lock_own_row(job: Any, seconds: float) -> None:
+    """Hold this job's own row in a transaction, as a foreign key to it does on MariaDB."""
+    from django_jobqueue.models import Job
+
+    with transaction.atomic():
+        Job.objects.select_for_update().get(pk=job.id)
+        time.sleep(seconds)
+
+
+@job_handler("test.lease_at_the_end")
+def lease_at_the_end(job: Any, seconds: float) -> bool:
+    """Whether the lease has not run out after ``seconds``."""
+    from django_jobqueue.models import Job
+
+    time.sleep(seconds)
+    return not Job.objects.all().stale().filter(pk=job.id).exists()

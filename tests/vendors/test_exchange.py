@@ -60,7 +60,7 @@ def test_the_rows_are_in_order_and_say_what_a_worker_needs(queues):
     _, rows = Job.objects.exchange([], ME, Wanted(10, queues))
     assert [row[0] for row in rows] == [ids[1], ids[3], ids[0], ids[2]]
     assert [row[1:] for row in rows[:1]] == [
-        ("test.noop", rows[0][2], "default", 10, 0, 3, 1, None, rows[0][9], rows[0][10])
+        ("test.noop", rows[0][2], "default", 10, 0, 3, 1, None, rows[0][9], rows[0][10], False)
     ]
 
 

@@ -45,6 +45,17 @@ def refusal(job: Job, fencing_token: int | None, claimed_by: str | None, verb: s
     return ClaimLost(job.pk)
 
 
+def still_held(manager: JobManager, claims: Iterable[tuple[int, int]]) -> dict[int, bool]:
+    """The ids of those claims, (id, fencing_token), that are current, each with whether a cancel is requested.
+
+    Locks nothing and waits for nobody.
+    """
+    tokens = dict(claims)
+    rows = manager.using(manager.write_alias).filter(pk__in=tokens, status="running")
+    found = rows.values_list("pk", "fencing_token", "cancel_requested_at")
+    return {pk: cancel is not None for pk, token, cancel in found if tokens[pk] == token}
+
+
 def batch(claims: Iterable[HeldClaim]) -> list[HeldClaim]:
     """The claims that a row can have, each once (the first of equals), in the one order of locking rows."""
     distinct: dict[tuple[int, int], HeldClaim] = {}

@@ -57,15 +57,23 @@ def complete_many(manager: JobManager, claims: Sequence[tuple[int, int, str | No
     return complete_claims(manager, [HeldClaim(id, token, value) for id, token, value in claims])
 
 
-def complete_claims(manager: JobManager, claims: Iterable[HeldClaim]) -> set[int]:
-    """``complete_many`` for a worker's own claims; rows that are not to be kept are deleted instead."""
+def complete_claims(
+    manager: JobManager, claims: Iterable[HeldClaim], *, skip_locked: bool = False
+) -> set[int]:
+    """``complete_many`` for a worker's own claims; rows that are not to be kept are deleted instead.
+
+    With ``skip_locked`` no other transaction is waited for: what it holds is missing from the answer as what is
+    lost, and ``still_held`` tells the two apart.
+    """
     held = batch(claims)
     if not held:
         return set()
     connection = connections[manager.write_alias]
     vendor = vendor_for(connection)
     table = table_of(manager.model)
-    return set(retry_transient(connection, lambda: vendor.complete(connection, table, held)))
+    return set(
+        retry_transient(connection, lambda: vendor.complete(connection, table, held, skip_locked=skip_locked))
+    )
 
 
 def dump_result(result: Any) -> str:

@@ -43,8 +43,10 @@ def exchange(
 ) -> tuple[set[int], list[tuple[Any, ...]]]:
     """Complete the claims that are done, each with its result as JSON text, and claim what is wanted.
 
-    From one queue it is one transaction, on PostgreSQL also one round trip. Returns the ids that were current
-    and the claimed rows (``COLUMNS``), highest priority first, then oldest first.
+    A claim whose row another transaction has locked is passed over, see ``complete_claims``; only on PostgreSQL,
+    with one queue, it is waited for. From one queue it is one transaction, on PostgreSQL also one round trip.
+    Returns the ids that were completed and the claimed rows (``COLUMNS``), highest priority first, then oldest
+    first.
     """
     connection = connections[manager.write_alias]
     vendor = vendor_for(connection)
@@ -67,7 +69,9 @@ def exchange(
         )
     else:
         completed = (
-            retry_transient(connection, lambda: vendor.complete(connection, table, held)) if held else {}
+            retry_transient(connection, lambda: vendor.complete(connection, table, held, skip_locked=True))
+            if held
+            else {}
         )
         rows = take(manager, claim, wanted, columns=COLUMNS)
     return set(completed), sorted(rows, key=_order)

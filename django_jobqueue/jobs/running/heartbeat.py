@@ -49,7 +49,8 @@ def renew_many(
 ) -> dict[int, bool]:
     """Extend many leases, given as (id, fencing_token), in one transaction.
 
-    Returns the ids whose claim is current, each with whether a cancel is requested; a missing one is lost.
+    Returns the ids that were extended, each with whether a cancel is requested. A missing one is lost, or another
+    transaction has locked its row; ``still_held`` tells.
     """
     limits.check_seconds("lease_seconds", lease_seconds, 0.001, 7 * 86400)
     held = batch(HeldClaim(id, token) for id, token in claims)
@@ -59,5 +60,8 @@ def renew_many(
     vendor = vendor_for(connection)
     table = table_of(manager.model)
     return retry_transient(
-        connection, lambda: vendor.renew(connection, table, held, lease_seconds=round(lease_seconds, 3))
+        connection,
+        lambda: vendor.renew(
+            connection, table, held, lease_seconds=round(lease_seconds, 3), skip_locked=True
+        ),
     )
