@@ -198,6 +198,12 @@ class Settings:
         _number(0, 86400),
         "How long a stopping worker lets running jobs finish before it gives them back.",
     )
+    IDLE_TRANSACTION_TIMEOUT: Any = _option(
+        3600,
+        _integer_or_none(1, 86400),
+        "How long a handler's transaction may wait for its next statement before the server ends the connection "
+        "(PostgreSQL, MariaDB): so long a machine that died inside it can hold its job. `None` sets no limit.",
+    )
     WORKER_QUEUES: Any = _option(
         None,
         _patterns,

@@ -19,6 +19,9 @@ from django.db.backends.base.schema import BaseDatabaseSchemaEditor
 
 from django_jobqueue.vendors.rows import Claim, HeldClaim, NewRow, Row, Table
 
+CONNECT_TIMEOUT = 10
+"""Seconds until a connection is given up that is not made."""
+
 _QUEUES_A_STATEMENT = 100  # a database may refuse to unite more than 500 selects
 
 _QUEUES_WITH_PENDING = """
@@ -51,6 +54,8 @@ class Vendor(ABC):
     """Whether UPDATE has RETURNING."""
     rows_a_statement: ClassVar[int] = 1000
     """How many rows one ``insert`` takes."""
+    answer_timeout: ClassVar[int] = 30
+    """Seconds until a worker gives up its own connection because a statement has no answer."""
     notifies: ClassVar[bool] = False
     """Whether connections can tell each other something (``notify``, ``listen``, ``heard``)."""
 
@@ -119,6 +124,16 @@ class Vendor(ABC):
     def heard(self, connection: BaseDatabaseWrapper) -> set[str]:
         """The different messages that arrived since the last call; never waits."""
         raise NotImplementedError
+
+    def bound_waits(self, options: dict[str, Any]) -> dict[str, Any]:
+        """Django's ``OPTIONS`` with limits to how long a connection is waited for; what they say already stays."""
+        return options
+
+    def bound_answers(self, connection: BaseDatabaseWrapper) -> None:  # noqa: B027 - the driver may do it by itself
+        """Give up an open connection on which an answer takes longer than ``answer_timeout``."""
+
+    def bound_idle_transactions(self, connection: BaseDatabaseWrapper, seconds: float) -> None:  # noqa: B027
+        """Have the server end this connection when it is idle in a transaction for ``seconds``, where it can."""
 
     def change_marker(self, connection: BaseDatabaseWrapper) -> int | None:
         """A number that changes when another connection commits a change; ``None`` where nothing tells that."""

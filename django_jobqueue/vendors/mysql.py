@@ -8,7 +8,7 @@ from typing import Any
 from django.db import DatabaseError, IntegrityError, transaction
 from django.db.backends.base.base import BaseDatabaseWrapper
 
-from django_jobqueue.vendors.base import Vendor
+from django_jobqueue.vendors.base import CONNECT_TIMEOUT, Vendor
 from django_jobqueue.vendors.rows import Claim, HeldClaim, NewRow, Row, Table
 
 _DUPLICATE = 1062
@@ -53,6 +53,15 @@ class MySQL(Vendor):
 
     def is_transient(self, error: DatabaseError) -> bool:
         return _number(error) in _TRANSIENT
+
+    def bound_waits(self, options: dict[str, Any]) -> dict[str, Any]:
+        waits = dict.fromkeys(("read_timeout", "write_timeout"), self.answer_timeout)
+        return {"connect_timeout": CONNECT_TIMEOUT, **waits, **options}
+
+    def bound_idle_transactions(self, connection: Any, seconds: float) -> None:
+        if connection.mysql_is_mariadb:  # MySQL has no such limit
+            with connection.cursor() as cursor:
+                cursor.execute("SET SESSION idle_transaction_timeout = %s", [max(1, round(seconds))])
 
     def in_transaction(self, connection: Any) -> bool:
         if connection.mysql_is_mariadb:

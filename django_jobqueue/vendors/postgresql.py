@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import time
+from collections.abc import Generator, Sequence
 from operator import itemgetter
 from typing import Any
 
@@ -11,7 +12,7 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.backends.base.schema import BaseDatabaseSchemaEditor
 
 from django_jobqueue.conf import settings
-from django_jobqueue.vendors.base import Vendor
+from django_jobqueue.vendors.base import CONNECT_TIMEOUT, Vendor
 from django_jobqueue.vendors.rows import Claim, HeldClaim, NewRow, Row, Table
 
 try:
@@ -28,6 +29,14 @@ _AUTOVACUUM = {
     "autovacuum_analyze_threshold": 1000,
     "autovacuum_vacuum_cost_delay": 0,
 }
+# Half-open lines: the first question is asked after 15 s, and 20 s without an answer end the connection.
+_WAITS = {
+    "connect_timeout": CONNECT_TIMEOUT,
+    "keepalives_idle": 15,
+    "keepalives_interval": 5,
+    "keepalives_count": 4,
+    "tcp_user_timeout": 20_000,
+}
 _CASTS = {"priority": "int", "max_retries": "int", "run_at": "timestamptz", "delay": "float8"}
 _NEVER_BY_ITSELF = 1_000_000_000  # statements are prepared where that is asked for, and only there
 _TRANSIENT = {"40001", "40P01", "55P03"}  # serialization failure, deadlock, lock not available
@@ -43,6 +52,21 @@ def _fences(claims: Sequence[HeldClaim]) -> list[Any]:
 def _leave_instants(cursor: Any) -> None:
     """Give times as texts, for ``load_instant``: Django's own loader takes longer than all else of a row."""
     cursor.adapters.register_loader("timestamptz", TextLoader)
+
+
+def _give_up_late(steps: Any, driver: Any, seconds: float) -> Generator[Any, Any, Any]:
+    """What psycopg waits for, step by step (``steps`` is its generator); closes ``driver`` when it takes too long."""
+    end = time.monotonic() + seconds
+    try:
+        wanted = next(steps)
+        while True:
+            ready = yield wanted
+            if not ready and time.monotonic() > end:
+                driver.pgconn.finish()
+                raise psycopg.OperationalError(f"no answer from the server for {seconds:g} s")
+            wanted = steps.send(ready)
+    except StopIteration as done:
+        return done.value
 
 
 class PostgreSQL(Vendor):
@@ -103,6 +127,24 @@ class PostgreSQL(Vendor):
         while (notify := driver.pgconn.notifies()) is not None:
             messages.add(notify.extra.decode())
         return messages
+
+    def bound_waits(self, options: dict[str, Any]) -> dict[str, Any]:
+        bound = {**_WAITS, **options}
+        bound.pop("pool", None)  # its connections are made for others, with what these want
+        return bound
+
+    def bound_answers(self, connection: BaseDatabaseWrapper) -> None:
+        driver = connection.connection
+        wait = driver.wait
+
+        def wait_bounded(steps: Any, *args: Any, **kwargs: Any) -> Any:
+            return wait(_give_up_late(steps, driver, self.answer_timeout), *args, **kwargs)
+
+        driver.wait = wait_bounded
+
+    def bound_idle_transactions(self, connection: BaseDatabaseWrapper, seconds: float) -> None:
+        with connection.cursor() as cursor:
+            cursor.execute(f"SET idle_in_transaction_session_timeout = {round(seconds * 1000)}")
 
     def in_transaction(self, connection: BaseDatabaseWrapper) -> bool:
         if connection.connection.closed:

@@ -5,13 +5,16 @@ from __future__ import annotations
 import contextlib
 import threading
 import time
+from collections.abc import Iterator
 
 from django.db import connections
 from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.backends.signals import connection_created
 
+from django_jobqueue.conf import settings
 from django_jobqueue.vendors import is_supported, vendor_for
 
+_OWN_IDLE_TRANSACTION = 30.0  # seconds; between two statements of the worker's own there are milliseconds
 _TRUSTED_FOR = 1.0  # seconds after use during which a connection is taken for alive without asking it
 
 
@@ -19,18 +22,51 @@ class _Thread(threading.local):
     """What is known of the connections of one thread."""
 
     used = False
+    own = False  # the worker's, not a handler's
+    handles = False
     last_used = 0.0
 
 
 _thread = _Thread()
 
 
-def _note_use(**_: object) -> None:
+def _note_new(connection: BaseDatabaseWrapper, **_: object) -> None:
     _thread.used = True
+    limit(connection)
+
+
+def limit(connection: BaseDatabaseWrapper) -> None:
+    """Set this session's limits: a machine that dies in a transaction holds the rows of no job for hours."""
+    if not is_supported(connection):
+        return
+    vendor = vendor_for(connection)
+    if _thread.own:
+        vendor.bound_answers(connection)
+        vendor.bound_idle_transactions(connection, _OWN_IDLE_TRANSACTION)
+    elif _thread.handles and (seconds := settings().IDLE_TRANSACTION_TIMEOUT) is not None:
+        vendor.bound_idle_transactions(connection, seconds)
+
+
+@contextlib.contextmanager
+def own(alias: str) -> Iterator[None]:
+    """What this thread has of ``alias`` in the block is the worker's own, and never waited for without end."""
+    connection = connections[alias]
+    given = connection.settings_dict
+    if is_supported(connection):
+        options = vendor_for(connection).bound_waits(given["OPTIONS"])
+        if options != given["OPTIONS"]:
+            connection.close()
+            connection.settings_dict = {**given, "OPTIONS": options}
+    _thread.own = True
+    try:
+        yield
+    finally:
+        _thread.own = False
+        connection.settings_dict = given
 
 
 # A handler that never opens a connection then costs no look at any.
-connection_created.connect(_note_use, dispatch_uid="django_jobqueue.connections")
+connection_created.connect(_note_new, dispatch_uid="django_jobqueue.connections")
 
 
 def prepare() -> None:
@@ -38,6 +74,7 @@ def prepare() -> None:
 
     They are otherwise kept from job to job, also with ``CONN_MAX_AGE = 0``, which is meant for requests.
     """
+    _thread.handles = True
     if not _thread.used:
         return
     trusted = time.monotonic() - _thread.last_used < _TRUSTED_FOR

@@ -21,11 +21,13 @@ from django_jobqueue.jobs.running.exchange import COLUMNS
 from django_jobqueue.vendors import Claim
 from django_jobqueue.workers.acks import BATCH, Acks, Done
 from django_jobqueue.workers.async_pool import AsyncPool
+from django_jobqueue.workers.connections import own
 from django_jobqueue.workers.cursor import Cursor
 from django_jobqueue.workers.execute import unknown_type
 from django_jobqueue.workers.job import RunningJob
 from django_jobqueue.workers.leases import Leases
 from django_jobqueue.workers.listener import Listener
+from django_jobqueue.workers.outage import Outage
 from django_jobqueue.workers.outcome import Outcome, Released
 from django_jobqueue.workers.pace import MOST, Pace
 from django_jobqueue.workers.pool import ThreadPool
@@ -97,7 +99,7 @@ class Worker:
         self._looked_in_vain = False
         self._progress_at = time.monotonic()
         self._fault = Pause(0.1, _LONGEST_FAULT_PAUSE)
-        self._in_fault = False
+        self._outage = Outage()
         # Of the project's handlers; what is handed out can be of a kind that none of them is.
         self._kinds = {
             handler.is_async
@@ -114,7 +116,7 @@ class Worker:
 
         0: everything ended in order; 1: running jobs were given back, or no more jobs could be isolated.
         """
-        with self.shutdown:
+        with self.shutdown, own(self._manager.write_alias):
             self._threads.start()
             logger.info("Worker %s started", self._options.worker_id)
             while not self._over():
@@ -378,11 +380,7 @@ class Worker:
 
     def _lost_database(self, error: DatabaseFault) -> None:
         """Nothing is given up: close, wait longer each time, and try the same step again."""
-        if not self._in_fault:
-            logger.error(
-                "The database failed (%s: %s); trying again until it is back", type(error).__name__, error
-            )
-            self._in_fault = True
+        if self._outage.note(error):
             self._threads.distrust_connections()
             self._async.distrust_connections()
         self._listener.forget()
@@ -394,7 +392,5 @@ class Worker:
             self._wakeup.wait(left)
 
     def _recovered(self) -> None:
-        if self._in_fault:
-            logger.warning("The database is back")
-            self._in_fault = False
+        if self._outage.over():
             self._fault.reset()

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from django_jobqueue.conf import settings
 from django_jobqueue.jobs.pending.claim_once import forget_requests
+from django_jobqueue.jobs.running.reap import list_stale
 
 if TYPE_CHECKING:
     from django_jobqueue.jobs.manager import JobManager
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger("django_jobqueue.worker")
 
 _REAP_AT_ONCE = 500
+_TOLD_AT = {2**power for power in range(2, 30)}  # looks in vain, ever more of them
 
 
 class Upkeep:
@@ -27,6 +29,7 @@ class Upkeep:
         self._manager = manager
         self._promote_at = 0.0
         self._reap_at = 0.0
+        self._passed_over: dict[int, int] = {}
 
     def next_due(self) -> float:
         """When the next turn is due, on the monotonic clock."""
@@ -45,11 +48,24 @@ class Upkeep:
                 self._reap_at = time.monotonic() + (time.monotonic() - now)
             else:
                 self._reap_at = now + settings().REAP_INTERVAL * _jitter()
+                self._note_passed_over()
             for job in reaped:
                 logger.warning("Job %s (%s) was taken from a lost worker: %s", job.pk, job.type, job.status)
             changed += len(reaped)
             forget_requests(self._manager)
         return changed
+
+    def _note_passed_over(self) -> None:
+        """Tell of stale jobs that no look could reap: somebody else's transaction holds their rows."""
+        left = list_stale(self._manager).values_list("pk", flat=True)[:_REAP_AT_ONCE]
+        self._passed_over = {job_id: self._passed_over.get(job_id, 0) + 1 for job_id in left}
+        stuck = [job_id for job_id, looks in self._passed_over.items() if looks in _TOLD_AT]
+        if stuck:
+            logger.warning(
+                "%d jobs without a worker cannot be taken back: transactions hold their rows (job %s and others)",
+                len(stuck),
+                stuck[0],
+            )
 
     def promote(self) -> int:
         """Move due scheduled jobs to pending now."""

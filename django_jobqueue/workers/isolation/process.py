@@ -55,6 +55,7 @@ class JobProcess:
         ):  # ignored so far, and what the handler starts would inherit that
             signal.signal(number, signal.SIG_DFL)
         self._hear()  # what came before
+        connections.prepare()
         outcome = execute(self._job, self._call)
         if os.getpid() != self._pid:
             return 0  # a process that the handler forked came back here; the outcome is not its to tell
