@@ -18,9 +18,7 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.backends.base.schema import BaseDatabaseSchemaEditor
 
 from django_jobqueue.vendors.rows import Claim, HeldClaim, NewRow, Row, Table
-
-CONNECT_TIMEOUT = 10
-"""Seconds until a connection is given up that is not made."""
+from django_jobqueue.vendors.waits import Waits
 
 _QUEUES_A_STATEMENT = 100  # a database may refuse to unite more than 500 selects
 
@@ -39,7 +37,7 @@ def _chunks(queues: Sequence[str]) -> Iterator[Sequence[str]]:
         yield queues[start : start + _QUEUES_A_STATEMENT]
 
 
-class Vendor(ABC):
+class Vendor(Waits, ABC):
     """One database. All methods take the connection to use and run in its current transaction, if any."""
 
     now: ClassVar[str]
@@ -54,8 +52,6 @@ class Vendor(ABC):
     """Whether UPDATE has RETURNING."""
     rows_a_statement: ClassVar[int] = 1000
     """How many rows one ``insert`` takes."""
-    answer_timeout: ClassVar[int] = 30
-    """Seconds until a worker gives up its own connection because a statement has no answer."""
     notifies: ClassVar[bool] = False
     """Whether connections can tell each other something (``notify``, ``listen``, ``heard``)."""
 
@@ -125,16 +121,6 @@ class Vendor(ABC):
         """The different messages that arrived since the last call; never waits."""
         raise NotImplementedError
 
-    def bound_waits(self, options: dict[str, Any]) -> dict[str, Any]:
-        """Django's ``OPTIONS`` with limits to how long a connection is waited for; what they say already stays."""
-        return options
-
-    def bound_answers(self, connection: BaseDatabaseWrapper) -> None:  # noqa: B027 - the driver may do it by itself
-        """Give up an open connection on which an answer takes longer than ``answer_timeout``."""
-
-    def bound_idle_transactions(self, connection: BaseDatabaseWrapper, seconds: float) -> None:  # noqa: B027
-        """Have the server end this connection when it is idle in a transaction for ``seconds``, where it can."""
-
     def change_marker(self, connection: BaseDatabaseWrapper) -> int | None:
         """A number that changes when another connection commits a change; ``None`` where nothing tells that."""
         return None
@@ -157,9 +143,7 @@ class Vendor(ABC):
     ) -> list[int]:
         """Delete the rows whose claim is current, by primary key; returns their ids."""
 
-    def tune_table(  # noqa: B027 - most databases need nothing
-        self, schema_editor: BaseDatabaseSchemaEditor, table: str
-    ) -> None:
+    def tune_table(self, schema_editor: BaseDatabaseSchemaEditor, table: str) -> None:
         """Set what keeps the jobs' table quick where rows change several times in a short life."""
 
     def load_instant(self, value: Any) -> datetime | None:

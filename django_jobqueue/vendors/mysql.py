@@ -8,8 +8,9 @@ from typing import Any
 from django.db import DatabaseError, IntegrityError, transaction
 from django.db.backends.base.base import BaseDatabaseWrapper
 
-from django_jobqueue.vendors.base import CONNECT_TIMEOUT, Vendor
+from django_jobqueue.vendors.base import Vendor
 from django_jobqueue.vendors.rows import Claim, HeldClaim, NewRow, Row, Table
+from django_jobqueue.vendors.waits import CONNECT_TIMEOUT
 
 _DUPLICATE = 1062
 _TRANSIENT = {1205, 1213, 1020}  # lock wait, deadlock, changed since last read (MariaDB's snapshot check)

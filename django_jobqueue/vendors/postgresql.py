@@ -12,8 +12,9 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.backends.base.schema import BaseDatabaseSchemaEditor
 
 from django_jobqueue.conf import settings
-from django_jobqueue.vendors.base import CONNECT_TIMEOUT, Vendor
+from django_jobqueue.vendors.base import Vendor
 from django_jobqueue.vendors.rows import Claim, HeldClaim, NewRow, Row, Table
+from django_jobqueue.vendors.waits import CONNECT_TIMEOUT
 
 try:
     import psycopg

@@ -96,3 +96,14 @@ def run_leaving_command(log: str, **options: Any) -> None:
     import threading
 
     threading._shutdown()  # type: ignore[attr-defined]  # what Python does at a process's end
+
+
+def run_distant_worker(port: int, **options: Any) -> None:
+    """``runworker`` that reaches its database by this port, and is as impatient as a test."""
+    from django_jobqueue.vendors.base import Vendor
+
+    for name in connections:
+        connections.databases[name].update(HOST="127.0.0.1", PORT=str(port))
+    Vendor.answer_timeout = 3
+    settings.JOBQUEUE = {**settings.JOBQUEUE, "IDLE_TRANSACTION_TIMEOUT": 2}
+    run_worker(**options)

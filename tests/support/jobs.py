@@ -298,3 +298,10 @@ def lease_at_the_end(job: Any, seconds: float) -> bool:
 
     time.sleep(seconds)
     return not Job.objects.all().stale().filter(pk=job.id).exists()
+
+
+@job_handler("test.atomic_step", atomic=True)
+def atomic_step(job: Any, seconds: float = 0.0) -> None:
+    """An effect that is committed with the job's end, a little after it was written."""
+    record(job, "atomic")
+    time.sleep(seconds)

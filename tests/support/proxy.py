@@ -15,6 +15,9 @@ class Proxy:
         self._sockets: set[socket.socket] = set()
         self._lock = threading.Lock()
         self._swallow_after: int | None = None
+        self._swallow_questions = False
+        self._flows = threading.Event()
+        self._flows.set()
         self.connections = 0
         self.swallowed = threading.Event()
         self.port = 0
@@ -43,6 +46,18 @@ class Proxy:
                 end.shutdown(socket.SHUT_RDWR)
             end.close()
 
+    def freeze(self) -> None:
+        """Pass nothing on, either way, until ``thaw``; connections stay open and new ones are taken."""
+        self._flows.clear()
+
+    def thaw(self) -> None:
+        """Pass on what has come meanwhile, and go on."""
+        self._flows.set()
+
+    def swallow_questions(self) -> None:
+        """From now on pass on nothing that clients say."""
+        self._swallow_questions = True
+
     def swallow_answers(self) -> None:
         """From now on pass on what clients say, but nothing that is answered."""
         self._swallow_after = self.connections
@@ -50,10 +65,12 @@ class Proxy:
     def pass_answers(self) -> None:
         """Pass everything on, in connections that are made from now on."""
         self._swallow_after = None
+        self._swallow_questions = False
         self.cut()
 
     def close(self) -> None:
         """End everything."""
+        self._flows.set()
         self.refuse()
 
     def _accept(self, listener: socket.socket) -> None:
@@ -72,6 +89,9 @@ class Proxy:
     def _pump(self, source: socket.socket, target: socket.socket, answers: bool) -> None:
         with contextlib.suppress(OSError):
             while data := source.recv(65536):
+                self._flows.wait()
+                if not answers and self._swallow_questions:
+                    continue
                 if answers and self._swallow_after is not None:
                     self.swallowed.set()
                 else:
