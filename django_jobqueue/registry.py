@@ -6,6 +6,7 @@ import inspect
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from functools import partial
 from typing import Any
 
 from django.apps import apps
@@ -130,6 +131,7 @@ def job_handler(
         raise ValueError(f"sensitive: {sensitive!r} is not a list of names.")
 
     def register(function: Callable[..., Any]) -> Handler:
+        _check_runs(function)
         if atomic and inspect.iscoroutinefunction(function):
             raise ValueError("atomic: an async handler cannot be; Django's transactions are not async.")
         handler = Handler(
@@ -159,6 +161,20 @@ def job_handler(
     return register
 
 
+def _check_runs(function: Callable[..., Any]) -> None:
+    """Refuse what a call would only create. What a decorator hides is found when the job runs."""
+    called = function.func if isinstance(function, partial) else function
+    for each in (function, type(called).__call__):
+        if inspect.isgeneratorfunction(each) or inspect.isasyncgenfunction(each):
+            raise ValueError(
+                "function: a generator cannot be a handler; calling it runs nothing. Remove the yield."
+            )
+    if not inspect.iscoroutinefunction(function) and inspect.iscoroutinefunction(type(called).__call__):
+        raise ValueError(
+            "function: an object whose __call__ is async cannot be a handler; give its bound method __call__."
+        )
+
+
 def _check_isolation(isolate: bool, memory_limit: int | None, atomic: bool) -> None:
     if isolate and atomic:
         raise ValueError(
@@ -176,7 +192,25 @@ def _check_isolation(isolate: bool, memory_limit: int | None, atomic: bool) -> N
 
 
 def _origin(function: Callable[..., Any]) -> tuple[str, str]:
-    return function.__module__, getattr(function, "__qualname__", repr(function))
+    """Where a function is written, which importing it again does not change."""
+    name = getattr(function, "__qualname__", repr(function))
+    if "<locals>" in name:  # a decorator without functools.wraps: what it wraps tells its results apart
+        cells = [
+            cell.cell_contents for cell in getattr(function, "__closure__", None) or () if _is_full(cell)
+        ]
+        inner = [
+            ".".join(_origin(value)) for value in cells if inspect.isfunction(value) and value is not function
+        ]
+        name += f"({', '.join(inner)})" if inner else ""
+    return function.__module__, name
+
+
+def _is_full(cell: Any) -> bool:
+    try:
+        cell.cell_contents  # noqa: B018 - an empty one raises
+    except ValueError:
+        return False
+    return True
 
 
 def get(type: str) -> Handler | None:

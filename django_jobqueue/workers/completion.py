@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from django.db import transaction
 
 from django_jobqueue.exceptions import ClaimLost, InvalidJob, PermanentFailure
-from django_jobqueue.jobs.running.complete import dump_result
+from django_jobqueue.jobs.running.complete import dump_result, never_ran
 from django_jobqueue.ledger.transactions import refuse_open, refuse_other_database
 from django_jobqueue.vendors import HeldClaim
 from django_jobqueue.workers.keeping import is_kept, rows_stay
@@ -53,6 +53,8 @@ def complete_in_transaction(manager: JobManager, job: RunningJob) -> Iterator[Co
 
 
 def _dump(result: Any) -> str | None:
+    if what := never_ran(result):
+        raise PermanentFailure(what)
     try:
         return None if result is None else dump_result(result)
     except InvalidJob as error:

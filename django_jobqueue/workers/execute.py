@@ -12,7 +12,7 @@ from django_jobqueue import registry, signals
 from django_jobqueue.exceptions import Cancelled, InvalidJob, PermanentFailure, RetryLater, Snooze
 from django_jobqueue.jobs.model import Job
 from django_jobqueue.jobs.retry_policy import Failure
-from django_jobqueue.jobs.running.complete import dump_result
+from django_jobqueue.jobs.running.complete import dump_result, never_ran
 from django_jobqueue.registry import Handler
 from django_jobqueue.workers.job import RunningJob
 from django_jobqueue.workers.outcome import Completed, Failed, Outcome, Released, Written
@@ -97,6 +97,8 @@ def completed(result: Any) -> Outcome:
         return _NO_RESULT
     if isinstance(result, Outcome):
         return result
+    if what := never_ran(result):
+        return Failed(Failure(error=what, retryable=False))
     try:
         return Completed(dump_result(result))
     except InvalidJob as error:
@@ -106,22 +108,37 @@ def completed(result: Any) -> Outcome:
 
 
 def outcome_of(error: BaseException) -> Outcome:
-    """What a handler that raised ``error`` meant."""
-    if isinstance(error, PermanentFailure):
+    """What a handler that raised ``error`` meant; a group whose leaves all say the same means that."""
+    said = _said(error)
+    if isinstance(said, PermanentFailure):
         return Failed(_failure(error, retryable=False))
-    if isinstance(error, Snooze):
-        return Released(error.delay, str(error))
+    if isinstance(said, Snooze):
+        return Released(said.delay, str(said))
+    if isinstance(said, Cancelled):
+        return Failed(_failure(error, outcome="cancelled"))
+    if isinstance(said, RetryLater):
+        return Failed(_failure(error, retry_in=said.delay))
     if isinstance(error, JobInterrupted):
         return Released(0.0, "The worker was stopped before the job could finish.")
     if isinstance(error, JobTimedOut):
         return Failed(_failure(error, outcome="timed_out"))
-    if isinstance(error, Cancelled):
-        return Failed(_failure(error, outcome="cancelled"))
-    if isinstance(error, PermanentFailure):
-        return Failed(_failure(error, retryable=False))
-    if isinstance(error, RetryLater):
-        return Failed(_failure(error, retry_in=error.delay))
     return Failed(_failure(error))
+
+
+def _said(error: BaseException) -> BaseException | None:
+    """The exception of this app that ``error`` is or only holds; of several the one with the longest delay."""
+    leaves: list[BaseException] = []
+    waiting = [error]
+    while waiting:
+        found = waiting.pop()
+        if isinstance(found, BaseExceptionGroup):
+            waiting += reversed(found.exceptions)
+        else:
+            leaves.append(found)
+    for kind in (PermanentFailure, Snooze, Cancelled, RetryLater):
+        if all(isinstance(leaf, kind) for leaf in leaves):
+            return max(leaves, key=lambda leaf: float(getattr(leaf, "delay", 0.0)))
+    return None
 
 
 def _failure(

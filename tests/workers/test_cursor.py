@@ -71,3 +71,22 @@ if vendor_for(connection).notifies:  # the one database where old snapshots slow
         low = Job.objects.enqueue("test.noop", priority=-1).pk
         assert claimed(10, (0, last)) == [behind]
         assert claimed(10, None) == [before, last, low]
+
+    @pytest.mark.django_db(transaction=True)
+    def test_a_claim_behind_a_key_passes_over_what_another_claimer_has_locked():
+        before, locked, free = [Job.objects.enqueue("test.noop").pk for _ in range(3)]
+        high = Job.objects.enqueue("test.noop", priority="high").pk
+        other = connection.copy()
+        try:
+            other.set_autocommit(False)
+            with other.cursor() as cursor:
+                cursor.execute(
+                    f"SELECT id FROM {Job._meta.db_table} WHERE id IN (%s, %s) FOR NO KEY UPDATE",
+                    [locked, high],
+                )
+            with connection.cursor() as cursor:
+                cursor.execute("SET lock_timeout = '5s'")  # without SKIP LOCKED the claim would wait for ever
+            assert claimed(10, (0, before)) == [free]
+        finally:
+            other.close()
+            connection.close()

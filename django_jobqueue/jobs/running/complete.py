@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -73,6 +74,18 @@ def complete_claims(
     table = table_of(manager.model)
     return set(
         retry_transient(connection, lambda: vendor.complete(connection, table, held, skip_locked=skip_locked))
+    )
+
+
+def never_ran(result: Any) -> str | None:
+    """What to say of a handler that returned what it should have run: a coroutine, another awaitable, a generator."""
+    if not (inspect.isawaitable(result) or inspect.isgenerator(result) or inspect.isasyncgen(result)):
+        return None
+    if inspect.iscoroutine(result):
+        result.close()  # else Python warns of it at a moment that nobody can foresee
+    return (
+        f"The handler returned a {type(result).__name__}, so nothing of it has run. An async function behind a "
+        "decorator that is not async is one cause, a yield in the handler another."
     )
 
 
