@@ -17,6 +17,7 @@ from django.db import DatabaseError, transaction
 from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.backends.base.schema import BaseDatabaseSchemaEditor
 
+from django_jobqueue.vendors.insertion import insert_sql
 from django_jobqueue.vendors.rows import Claim, HeldClaim, NewRow, Row, Table
 from django_jobqueue.vendors.waits import Waits
 
@@ -356,35 +357,7 @@ class Vendor(Waits, ABC):
     def _insert_sql(
         self, connection: BaseDatabaseWrapper, table: Table, rows: Sequence[NewRow]
     ) -> tuple[str, list[Any]]:
-        now = self.now
-        due = f"COALESCE({self.instant}, {self.now_plus})"
-        constant = f"0, 0, '', '', '', {now}, {now}"
-        common = f"%s, {self.json}, %s, %s, %s, %s, %s, {self.json}, {constant}"
-        at_once = f"({common}, 'pending', {now})"
-        timed = f"({common}, CASE WHEN {due} > {now} THEN 'scheduled' ELSE 'pending' END, {due})"
-        values, params = [], []
-        for row in rows:
-            params += [
-                row.type,
-                row.payload,
-                row.queue,
-                row.priority,
-                row.max_retries,
-                row.idempotency_key,
-                row.enqueued_by,
-                row.meta,
-            ]
-            if row.run_at is None and not row.delay:
-                values.append(at_once)
-                continue
-            values.append(timed)
-            run_at = row.run_at and connection.ops.adapt_datetimefield_value(row.run_at)
-            params += [run_at, round(row.delay, 3)] * 2
-        columns = (
-            "type, payload, queue, priority, max_retries, idempotency_key, enqueued_by, meta, "
-            "retry_count, fencing_token, worker_id, claimed_by, error, created_at, updated_at, status, run_at"
-        )
-        return f"INSERT INTO {self.quote(connection, table)} ({columns}) VALUES {', '.join(values)}", params
+        return insert_sql(self, connection, table, rows)
 
     def _time_zone_problems(self, connection: BaseDatabaseWrapper) -> list[tuple[str, str]]:
         """Where a time is stored without its zone, all must be stored in that of ``now``."""
