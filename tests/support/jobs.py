@@ -305,3 +305,10 @@ def atomic_step(job: Any, seconds: float = 0.0) -> None:
     """An effect that is committed with the job's end, a little after it was written."""
     record(job, "atomic")
     time.sleep(seconds)
+
+
+@job_handler("test.until_go")
+def until_go(job: Any, folder: str) -> None:
+    """Goes on until ``folder`` has a file named ``go``."""
+    while not (Path(folder) / "go").exists():
+        time.sleep(0.02)
