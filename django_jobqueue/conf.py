@@ -204,6 +204,13 @@ class Settings:
         "How long a handler's transaction may wait for its next statement before the server ends the connection "
         "(PostgreSQL, MariaDB): so long a machine that died inside it can hold its job. `None` sets no limit.",
     )
+    FRESH_CONNECTIONS: bool = _option(
+        False,
+        _boolean,
+        "Close the database connections of a handler's thread after each job that used them. Needed only where "
+        "functions of the database or the driver itself set something in the session: what a statement sets, a "
+        "worker sees, and closes the connection then.",
+    )
     WORKER_QUEUES: Any = _option(
         None,
         _patterns,

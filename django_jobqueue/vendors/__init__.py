@@ -4,6 +4,7 @@ from django_jobqueue.vendors.base import Vendor
 from django_jobqueue.vendors.expressions import DeepJSONField, ExactCharField, JSONText, Now, StatusIndex
 from django_jobqueue.vendors.registry import is_supported, retry_transient, vendor_for
 from django_jobqueue.vendors.rows import Claim, HeldClaim, NewRow, Table
+from django_jobqueue.vendors.traces import may_leave_traces
 
 __all__ = [
     "Claim",
@@ -17,6 +18,7 @@ __all__ = [
     "Table",
     "Vendor",
     "is_supported",
+    "may_leave_traces",
     "retry_transient",
     "vendor_for",
 ]

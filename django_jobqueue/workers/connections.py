@@ -5,14 +5,16 @@ from __future__ import annotations
 import contextlib
 import threading
 import time
-from collections.abc import Iterator
+from collections import deque
+from collections.abc import Callable, Iterator
+from typing import Any
 
 from django.db import connections
 from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.backends.signals import connection_created
 
 from django_jobqueue.conf import settings
-from django_jobqueue.vendors import is_supported, vendor_for
+from django_jobqueue.vendors import is_supported, may_leave_traces, vendor_for
 
 _OWN_IDLE_TRANSACTION = 30.0  # seconds; between two statements of the worker's own there are milliseconds
 _TRUSTED_FOR = 1.0  # seconds after use during which a connection is taken for alive without asking it
@@ -28,11 +30,39 @@ class _Thread(threading.local):
 
 
 _thread = _Thread()
+_watching = False  # not in processes that run no jobs
+
+
+class _Traces:
+    """Sees each statement of a handler's connection; knows whether one may have left something in the session."""
+
+    def __init__(self) -> None:
+        self.left = False
+
+    def __call__(
+        self, execute: Callable[..., Any], sql: Any, params: Any, many: bool, context: dict[str, Any]
+    ) -> Any:
+        if not self.left:
+            self.left = may_leave_traces(context["connection"].vendor, sql)
+        return execute(sql, params, many, context)
+
+
+def _traces(connection: BaseDatabaseWrapper) -> _Traces | None:
+    # Looked for from the front: a wrapper that is in use for a block is taken off the end.
+    return next((found for found in connection.execute_wrappers if isinstance(found, _Traces)), None)
 
 
 def _note_new(connection: BaseDatabaseWrapper, **_: object) -> None:
     _thread.used = True
     limit(connection)
+    if _thread.own:
+        connection.queries_log = deque(maxlen=0)
+    elif _watching:
+        traces = _traces(connection)
+        if traces is None:
+            connection.execute_wrappers.insert(0, _Traces())
+        else:
+            traces.left = False  # what was sent up to here belongs to the new session, whoever sent it
 
 
 def limit(connection: BaseDatabaseWrapper) -> None:
@@ -63,10 +93,23 @@ def own(alias: str) -> Iterator[None]:
     finally:
         _thread.own = False
         connection.settings_dict = given
+        if connection.queries_log.maxlen == 0:
+            connection.queries_log = deque(maxlen=connection.queries_limit)
 
 
 # A handler that never opens a connection then costs no look at any.
 connection_created.connect(_note_new, dispatch_uid="django_jobqueue.connections")
+
+
+def watch() -> None:
+    """Before the threads of handlers start: be the last to hear of new connections.
+
+    What other receivers set there belongs to every session and is no trace of a job.
+    """
+    global _watching
+    _watching = True
+    connection_created.disconnect(dispatch_uid="django_jobqueue.connections")
+    connection_created.connect(_note_new, dispatch_uid="django_jobqueue.connections")
 
 
 def prepare() -> None:
@@ -89,7 +132,9 @@ def prepare() -> None:
 
 
 def leave_clean() -> bool:
-    """After a job: undo what it left open on this thread's connections; whether a transaction was open.
+    """After a job: undo what it left on this thread's connections; whether a transaction was open.
+
+    A session in which something may have been set is closed: what nobody knows all of cannot be set back.
 
     An open transaction is rolled back, so what the handler wrote in it is gone.
     """
@@ -104,9 +149,13 @@ def leave_clean() -> bool:
             continue
         was_open = was_open or is_open
         opened = connection.connection is not None
-        changed = opened and connection.autocommit != connection.settings_dict["AUTOCOMMIT"]
+        changed = opened and (
+            connection.autocommit != connection.settings_dict["AUTOCOMMIT"] or _left_traces(connection)
+        )
         if is_open or changed or connection.errors_occurred:
             _discard(connection)
+        else:
+            connection.queries_log.clear()  # with DEBUG it would grow from job to job
     _thread.last_used = time.monotonic()
     return was_open
 
@@ -128,10 +177,18 @@ def _is_open(connection: BaseDatabaseWrapper) -> bool:
     return vendor_for(connection).in_transaction(connection)
 
 
+def _left_traces(connection: BaseDatabaseWrapper) -> bool:
+    traces = _traces(connection)
+    return traces is not None and (traces.left or settings().FRESH_CONNECTIONS)
+
+
 def _discard(connection: BaseDatabaseWrapper) -> None:
     # A wrapper that was closed inside an atomic block never opens again, so it goes too.
     connection.in_atomic_block = False
     connection.run_on_commit = []
+    with contextlib.suppress(Exception):
+        if getattr(connection, "pool", None) and connection.connection is not None:
+            connection.connection.close()  # a pool would hand it on as it is
     with contextlib.suppress(Exception):
         connection.close()
     del connections[connection.alias]

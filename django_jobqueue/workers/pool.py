@@ -166,6 +166,7 @@ class ThreadPool:
         # Now, before this worker has threads.
         isolates = quarantine.enabled or any(handler.isolate for handler in registry.handlers())
         self._fork_server = ForkServer() if isolates else None
+        connections.watch()
         self._slots = [
             Slot(number, self._todo, report, self._started, self._fork_server, quarantine)
             for number in range(size)
