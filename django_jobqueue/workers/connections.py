@@ -30,6 +30,7 @@ class _Thread(threading.local):
 
 
 _thread = _Thread()
+_of_other_threads: dict[int, tuple[threading.Thread, BaseDatabaseWrapper]] = {}  # that handlers started
 _watching = False  # not in processes that run no jobs
 
 
@@ -63,6 +64,8 @@ def _note_new(connection: BaseDatabaseWrapper, **_: object) -> None:
             connection.execute_wrappers.insert(0, _Traces())
         else:
             traces.left = False  # what was sent up to here belongs to the new session, whoever sent it
+        if not _thread.handles and threading.current_thread() is not threading.main_thread():
+            _of_other_threads[id(connection)] = threading.current_thread(), connection
 
 
 def limit(connection: BaseDatabaseWrapper) -> None:
@@ -138,6 +141,7 @@ def leave_clean() -> bool:
 
     An open transaction is rolled back, so what the handler wrote in it is gone.
     """
+    close_of_ended_threads()
     if not _thread.used:
         return False
     was_open = False
@@ -158,6 +162,15 @@ def leave_clean() -> bool:
             connection.queries_log.clear()  # with DEBUG it would grow from job to job
     _thread.last_used = time.monotonic()
     return was_open
+
+
+def close_of_ended_threads() -> None:
+    """Close what threads of handlers had open when they ended; nobody else would before some garbage collection."""
+    for key, (thread, connection) in list(_of_other_threads.items()):
+        if thread.is_alive() or _of_other_threads.pop(key, None) is None or connection.allow_thread_sharing:
+            continue
+        connection.inc_thread_sharing()
+        _close(connection)
 
 
 def distrust() -> None:
@@ -184,6 +197,11 @@ def _left_traces(connection: BaseDatabaseWrapper) -> bool:
 
 def _discard(connection: BaseDatabaseWrapper) -> None:
     # A wrapper that was closed inside an atomic block never opens again, so it goes too.
+    _close(connection)
+    del connections[connection.alias]
+
+
+def _close(connection: BaseDatabaseWrapper) -> None:
     connection.in_atomic_block = False
     connection.run_on_commit = []
     with contextlib.suppress(Exception):
@@ -191,4 +209,3 @@ def _discard(connection: BaseDatabaseWrapper) -> None:
             connection.connection.close()  # a pool would hand it on as it is
     with contextlib.suppress(Exception):
         connection.close()
-    del connections[connection.alias]

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from django_jobqueue.conf import settings
 from django_jobqueue.jobs.pending.claim_once import forget_requests
 from django_jobqueue.jobs.running.reap import list_stale
+from django_jobqueue.workers import connections
 
 if TYPE_CHECKING:
     from django_jobqueue.jobs.manager import JobManager
@@ -53,6 +54,7 @@ class Upkeep:
                 logger.warning("Job %s (%s) was taken from a lost worker: %s", job.pk, job.type, job.status)
             changed += len(reaped)
             forget_requests(self._manager)
+            connections.close_of_ended_threads()  # of the last jobs before a pause
         return changed
 
     def _note_passed_over(self) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import threading
 
 import pytest
@@ -162,3 +163,69 @@ def test_the_workers_own_connection_keeps_no_query_log():
         assert not connection.queries_log
     Job.objects.count()
     assert connection.queries_log
+
+
+@pytest.mark.parametrize("is_async", [False, True])
+def test_connections_of_a_handlers_own_threads_are_closed_when_these_are_gone(is_async):
+    opened = []
+
+    def use():
+        Job.objects.exists()
+        opened.append(connection.connection)
+
+    def start_threads(job):
+        threads = [threading.Thread(target=use) for _ in range(3)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+
+    async def start_async(job):
+        start_threads(job)
+
+    def is_closed(driver):
+        try:
+            driver.cursor().execute("SELECT 1")
+        except Exception:
+            return True
+        return False
+
+    job_handler("test.threads")(start_async if is_async else start_threads)
+    gc.disable()
+    try:
+        for _ in range(2):
+            Job.objects.enqueue("test.threads", max_retries=0)
+        assert drain(concurrency=1)["completed"] == 2
+        assert [is_closed(driver) for driver in opened] == [True] * 6
+    finally:
+        gc.enable()
+        registry.unregister("test.threads")
+
+
+def test_a_connection_of_a_thread_that_goes_on_stays_open():
+    go_on, done = threading.Event(), threading.Event()
+    answers = []
+
+    def use():
+        Job.objects.exists()
+        done.set()
+        go_on.wait(60)
+        answers.append(Job.objects.exists())
+        connection.close()
+
+    threads = []
+
+    def start_thread(job):
+        threads.append(threading.Thread(target=use))
+        threads[0].start()
+        done.wait(60)
+
+    job_handler("test.threads")(start_thread)
+    try:
+        Job.objects.enqueue("test.threads", max_retries=0)
+        drain(concurrency=1)
+    finally:
+        registry.unregister("test.threads")
+        go_on.set()
+        threads[0].join()
+    assert answers == [True]
