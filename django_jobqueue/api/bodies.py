@@ -25,7 +25,7 @@ from django_jobqueue.api.fields import (
     TextField,
     TimeField,
 )
-from django_jobqueue.api.names import refuse_unknown
+from django_jobqueue.api.names import MOST_NAMED, refuse_unknown
 from django_jobqueue.conf import settings
 from django_jobqueue.exceptions import InvalidJob
 from django_jobqueue.jobs import limits
@@ -184,7 +184,7 @@ class CompletionBody(Body):
 
     @classmethod
     def read_all(cls, data: Any) -> list[dict[str, Any]]:
-        """The items of ``data``. Raises ``ValidationError`` naming all that are at fault, by their place."""
+        """The items of ``data``. Raises ``ValidationError`` naming the first that are at fault, by their place."""
         if not isinstance(data, list):
             raise ParseError(f"The body must be a JSON list of completions, not {_kind(data)}.")
         most = settings().API_MAX_COMPLETIONS
@@ -193,6 +193,8 @@ class CompletionBody(Body):
         items: list[dict[str, Any]] = []
         problems: dict[str, Any] = {}
         for index, entry in enumerate(data):
+            if len(problems) >= MOST_NAMED:
+                break
             try:
                 item = cls.read(entry)
             except ParseError as error:

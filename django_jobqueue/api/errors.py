@@ -8,7 +8,7 @@ import re
 from typing import Any
 
 from django.core.exceptions import RequestDataTooBig, SuspiciousOperation
-from django.db import InterfaceError, OperationalError
+from django.db import DatabaseError, InterfaceError, connections
 from django.http import UnreadablePostError
 from rest_framework import status
 from rest_framework.exceptions import APIException, Throttled, UnsupportedMediaType
@@ -23,6 +23,8 @@ from django_jobqueue.exceptions import (
     QueueFull,
     TransitionRefused,
 )
+from django_jobqueue.models import Job
+from django_jobqueue.vendors import vendor_for
 
 logger = logging.getLogger("django_jobqueue")
 
@@ -70,8 +72,13 @@ def respond(error: Exception, context: dict[str, Any]) -> Response | None:
         return _later(error.status_code, str(error.detail), "throttled", seconds=vars(error)["wait"])
     if isinstance(error, KeysBusy):
         return _later(status.HTTP_503_SERVICE_UNAVAILABLE, str(error), "keys_busy")
-    if isinstance(error, OperationalError | InterfaceError):
-        return _unavailable(error, context)
+    if isinstance(error, DatabaseError | InterfaceError):
+        connection = connections[Job.objects.write_alias]
+        if vendor_for(connection).is_away(error):
+            connection.close_at = (
+                0.0  # with the request: the next one may find the server that is the primary now
+            )
+            return _unavailable(error, context)
     return exception_handler(error, context)
 
 

@@ -38,7 +38,8 @@ class CheckedField(forms.Field):
         try:
             return [self.check(one) for one in value]
         except InvalidJob as error:
-            raise forms.ValidationError(error.problem) from None
+            # As a parameter: django-filter takes a percent sign in the message itself for a placeholder.
+            raise forms.ValidationError("%(problem)s", params={"problem": error.problem}) from None
 
 
 class AnyOf(django_filters.Filter):  # type: ignore[misc]

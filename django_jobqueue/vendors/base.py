@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 from operator import itemgetter
 from typing import Any, ClassVar
 
-from django.db import DatabaseError, transaction
+from django.db import DatabaseError, InterfaceError, OperationalError, transaction
 from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.backends.base.schema import BaseDatabaseSchemaEditor
 
@@ -59,6 +59,10 @@ class Vendor(Waits, ABC):
     @abstractmethod
     def problems(self, connection: BaseDatabaseWrapper) -> list[tuple[str, str]]:
         """What makes this database unfit, as ("error" or "warning", sentence) pairs."""
+
+    def is_away(self, error: Exception) -> bool:
+        """Whether ``error`` says that this connection leads to no database that can be written to, for now."""
+        return isinstance(error, OperationalError | InterfaceError)
 
     @abstractmethod
     def is_transient(self, error: DatabaseError) -> bool:

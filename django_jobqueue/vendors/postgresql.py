@@ -30,6 +30,9 @@ _AUTOVACUUM = {
     "autovacuum_analyze_threshold": 1000,
     "autovacuum_vacuum_cost_delay": 0,
 }
+# A server that was demoted (or is a copy) takes no writes; a transaction that was idle for too long is gone with
+# its connection. To the driver these are internal errors.
+_AWAY = {"25006", "25P03"}
 # Half-open lines: the first question is asked after 15 s, and 20 s without an answer end the connection.
 _WAITS = {
     "connect_timeout": CONNECT_TIMEOUT,
@@ -95,6 +98,9 @@ class PostgreSQL(Vendor):
                 "Use read committed for the jobs' database.",
             )
         ]
+
+    def is_away(self, error: Exception) -> bool:
+        return super().is_away(error) or getattr(error.__cause__, "sqlstate", None) in _AWAY
 
     def is_transient(self, error: DatabaseError) -> bool:
         return getattr(error.__cause__, "sqlstate", None) in _TRANSIENT
