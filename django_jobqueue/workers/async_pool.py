@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import inspect
+import logging
 import threading
 from collections import deque
 from collections.abc import Callable, Coroutine, Iterable
@@ -15,9 +17,17 @@ from django.db.backends.signals import connection_created
 
 from django_jobqueue.registry import Handler
 from django_jobqueue.workers import connections
-from django_jobqueue.workers.execute import JobInterrupted, JobTimedOut, aexecute, outcome_of
+from django_jobqueue.workers.execute import (
+    JobInterrupted,
+    JobTimedOut,
+    aexecute,
+    outcome_of,
+    released_for_longer,
+)
 from django_jobqueue.workers.job import RunningJob
-from django_jobqueue.workers.outcome import Outcome
+from django_jobqueue.workers.outcome import Outcome, Released
+
+logger = logging.getLogger("django_jobqueue.worker")
 
 Report = Callable[[RunningJob, Outcome], None]
 
@@ -30,9 +40,13 @@ class AsyncPool:
         self._todo: deque[RunningJob] = deque()
         self.size = size
         self._loop: asyncio.AbstractEventLoop | None = None
-        self._tasks: dict[asyncio.Task[None], RunningJob] = {}
-        self._interrupted: set[int] = set()
+        # What has begun and is not reported yet; who takes a job out of here reports it.
+        self._tasks: dict[RunningJob, asyncio.Task[None] | None] = {}
+        self._interrupted: set[RunningJob] = set()
         self._uses_database = False
+        self._stopping = False
+        self.broken = False
+        """Whether its loop is gone, which only a new process mends."""
 
     @property
     def waiting(self) -> int:
@@ -47,7 +61,9 @@ class AsyncPool:
     def submit(self, jobs: Iterable[RunningJob]) -> None:
         """Run ``jobs`` as places get free."""
         self._todo.extend(jobs)
-        self._call(self._fill)
+        self._start()
+        if not self._call(self._fill):
+            self._give_back()
 
     def take_back(self) -> list[RunningJob]:
         """The jobs that have not started."""
@@ -59,46 +75,80 @@ class AsyncPool:
 
     def interrupt_all(self) -> None:
         """Cancel all handlers."""
-        if self._loop is not None:
-            self._call(self._cancel_all)
+        self._call(self._cancel_all)
 
     def distrust_connections(self) -> None:
         """The database was lost: ask the handlers' connection whether it lives before the next job."""
-        if self._loop is not None and self._uses_database:
+        if self._uses_database:
             self._call_coroutine(sync_to_async(connections.distrust)())
 
     def stop(self, timeout: float) -> None:
         """End the loop; its jobs are over or given up by now."""
         if self._loop is None:
             return
-        if self._uses_database:
-            closed = self._call_coroutine(sync_to_async(connections.close)())
+        if self._uses_database and (closed := self._call_coroutine(sync_to_async(connections.close)())):
             wait([closed], timeout=timeout)
+        self._stopping = True
         self._call(self._loop.stop)
         self._thread.join(timeout)
 
-    def _call(self, function: Callable[..., object], *args: Any) -> None:
-        if self._loop is None:
-            self._loop = asyncio.new_event_loop()
-            if hasattr(asyncio, "eager_task_factory"):  # a handler that never waits needs no turn of the loop
-                self._loop.set_task_factory(asyncio.eager_task_factory)
-            self._thread = threading.Thread(target=self._run, name="jobqueue-async", daemon=True)
-            self._thread.start()
-        self._loop.call_soon_threadsafe(function, *args)
+    def _start(self) -> None:
+        if self._loop is not None:
+            return
+        self._loop = asyncio.new_event_loop()
+        if hasattr(asyncio, "eager_task_factory"):  # a handler that never waits needs no turn of the loop
+            self._loop.set_task_factory(asyncio.eager_task_factory)
+        self._thread = threading.Thread(target=self._run, name="jobqueue-async", daemon=True)
+        self._thread.start()
 
-    def _call_coroutine(self, coroutine: Coroutine[Any, Any, Any]) -> Future[Any]:
-        assert self._loop is not None
-        return asyncio.run_coroutine_threadsafe(coroutine, self._loop)
+    def _call(self, function: Callable[..., object], *args: Any) -> bool:
+        """Call this in the loop; whether there is one that can."""
+        if self._loop is None or self.broken:
+            return False
+        try:
+            self._loop.call_soon_threadsafe(function, *args)
+        except RuntimeError:  # it is closed
+            return False
+        return True
+
+    def _call_coroutine(self, coroutine: Coroutine[Any, Any, Any]) -> Future[Any] | None:
+        try:
+            if self._loop is None or self.broken:
+                raise RuntimeError
+            return asyncio.run_coroutine_threadsafe(coroutine, self._loop)
+        except RuntimeError:  # it is closed
+            coroutine.close()
+            return None
 
     def _run(self) -> None:
         assert self._loop is not None
         asyncio.set_event_loop(self._loop)
         connection_created.connect(self._note_connection, weak=False, dispatch_uid="django_jobqueue.async")
         try:
-            self._loop.run_forever()
+            while not self._stopping:
+                self._run_loop(self._loop)
+        except BaseException:
+            logger.critical("The event loop of the async handlers has died", exc_info=True)
         finally:
+            self.broken = not self._stopping
             connection_created.disconnect(dispatch_uid="django_jobqueue.async")
-            self._loop.close()
+            with contextlib.suppress(Exception):
+                self._loop.close()
+            self._give_back()
+
+    def _run_loop(self, loop: asyncio.AbstractEventLoop) -> None:
+        """Run it until somebody stops it."""
+        try:
+            loop.run_forever()
+        except (SystemExit, KeyboardInterrupt) as error:  # all that tasks and callbacks let out
+            logger.error("%s in a task or callback of the event loop", type(error).__name__, exc_info=True)
+
+    def _give_back(self) -> None:
+        """The loop is gone: nothing that it had goes on."""
+        for job in list(self._tasks):
+            self._end(job, _loop_is_gone(job))
+        for job in self.take_back():
+            self._report(job, _loop_is_gone(job))
 
     def _note_connection(self, **_: Any) -> None:
         name = threading.current_thread().name
@@ -112,20 +162,41 @@ class AsyncPool:
                 job = self._todo.popleft()
             except IndexError:
                 return
-            task = self._loop.create_task(self._execute(job))
-            if not task.done():  # a task that starts eagerly may be over
-                self._tasks[task] = job
-                task.add_done_callback(self._done)
+            self._begin(job)
+
+    def _begin(self, job: RunningJob) -> None:
+        assert self._loop is not None
+        self._tasks[job] = None
+        run = self._execute(job)
+        try:
+            task = self._loop.create_task(run)
+        except BaseException as error:  # a loop that refuses it, before or after its first step
+            if inspect.getcoroutinestate(run) == inspect.CORO_CREATED:
+                self._end(job, outcome_of(error))
+            run.close()
+            return
+        if not task.done():  # a task that starts eagerly may be over
+            self._tasks[job] = task
+            task.add_done_callback(self._done)
+
+    def _end(self, job: RunningJob, outcome: Outcome) -> None:
+        """Report a job, once."""
+        try:
+            del self._tasks[job]
+        except KeyError:
+            return
+        self._interrupted.discard(job)
+        self._report(job, outcome)
 
     def _done(self, task: asyncio.Task[None]) -> None:
-        self._tasks.pop(task, None)
         if self._todo:
             self._fill()
 
     def _cancel_all(self) -> None:
-        for task, job in list(self._tasks.items()):
-            self._interrupted.add(job.id)
-            task.cancel()
+        for job, task in list(self._tasks.items()):
+            if task is not None:
+                self._interrupted.add(job)
+                task.cancel()
 
     async def _execute(self, job: RunningJob) -> None:
         try:
@@ -136,7 +207,7 @@ class AsyncPool:
                 await sync_to_async(connections.leave_clean)()
         except BaseException as error:
             outcome = outcome_of(error)
-        self._report(job, outcome)
+        self._end(job, outcome)
 
     async def _handle(self, handler: Handler, job: RunningJob) -> Any:
         if handler.timeout is None:
@@ -153,7 +224,10 @@ class AsyncPool:
         try:
             return await handler.function(job, **job.payload)
         except asyncio.CancelledError:
-            if job.id in self._interrupted:
-                self._interrupted.discard(job.id)
+            if job in self._interrupted:
                 raise JobInterrupted from None
             raise
+
+
+def _loop_is_gone(job: RunningJob) -> Released:
+    return released_for_longer(job, f"The event loop of worker {job.worker_id} has died.")

@@ -19,7 +19,7 @@ from django_jobqueue.workers.outcome import Completed, Failed, Outcome, Released
 
 logger = logging.getLogger("django_jobqueue.worker")
 
-MAX_UNKNOWN_TYPE_DELAY = 300.0
+_LONGEST_RELEASE = 300.0
 
 
 class JobTimedOut(BaseException):
@@ -35,13 +35,17 @@ _WRITTEN = Written()
 
 
 def unknown_type(job: RunningJob) -> Released:
-    """Nobody here can run this: give it back for longer each time (1 s, doubled up to 5 min)."""
-    delay = min(MAX_UNKNOWN_TYPE_DELAY, 2.0 ** min(job.fencing_token - 1, 10))
-    return Released(
-        delay,
+    """Nobody here can run this."""
+    return released_for_longer(
+        job,
         f"No handler for the type {job.type!r} in worker {job.worker_id}; another worker may have one. "
         "Is the app that registers it in INSTALLED_APPS?",
     )
+
+
+def released_for_longer(job: RunningJob, reason: str) -> Released:
+    """This worker cannot run it: give it back for longer each time (1 s, doubled up to 5 min)."""
+    return Released(min(_LONGEST_RELEASE, 2.0 ** min(job.fencing_token - 1, 10)), reason)
 
 
 def execute(job: RunningJob, call: Callable[[Handler, RunningJob], Any]) -> Outcome:

@@ -114,7 +114,7 @@ class Worker:
     def run(self) -> int:
         """Work until told to stop, drained or done.
 
-        0: everything ended in order; 1: running jobs were given back, or no more jobs could be isolated.
+        0: everything ended in order; 1: running jobs were given back, or its pools could run no more.
         """
         with self.shutdown, own(self._manager.write_alias):
             self._threads.start()
@@ -130,12 +130,15 @@ class Worker:
             connection.close()
         self._wakeup.close()
         logger.info("Worker %s stopped: %s", self._options.worker_id, dict(self.counts))
-        return 0 if clean and not self._threads.broken else 1
+        return 0 if clean and not self._broken() else 1
 
     def _over(self) -> bool:
-        if self.shutdown.requested or self._drained or self._threads.broken:
+        if self.shutdown.requested or self._drained or self._broken():
             return True
         return self._exhausted() and not self._leases
+
+    def _broken(self) -> bool:
+        return self._threads.broken or self._async.broken
 
     def _exhausted(self) -> bool:
         return self._options.max_jobs is not None and self._claimed >= self._options.max_jobs

@@ -11,7 +11,12 @@ import time
 from django_jobqueue.conf import settings
 from django_jobqueue.jobs.retry_policy import Failure
 from django_jobqueue.registry import Handler
-from django_jobqueue.workers.execute import MAX_UNKNOWN_TYPE_DELAY, JobInterrupted, JobTimedOut, outcome_of
+from django_jobqueue.workers.execute import (
+    JobInterrupted,
+    JobTimedOut,
+    outcome_of,
+    released_for_longer,
+)
 from django_jobqueue.workers.isolation.messages import (
     CANCEL_REQUESTED,
     CLAIM_LOST,
@@ -153,6 +158,5 @@ class IsolatedRun:
 
 
 def cannot_isolate(job: RunningJob, why: str) -> Released:
-    """This worker cannot run it: give it back for longer each time, as a job of an unknown type."""
-    delay = min(MAX_UNKNOWN_TYPE_DELAY, 2.0 ** min(job.fencing_token - 1, 10))
-    return Released(delay, f"Worker {job.worker_id} cannot isolate jobs: {why}.")
+    """Give it back: this worker cannot run it."""
+    return released_for_longer(job, f"Worker {job.worker_id} cannot isolate jobs: {why}.")
