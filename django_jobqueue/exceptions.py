@@ -9,6 +9,10 @@ class JobQueueError(Exception):
     """Base of all errors of this app."""
 
 
+class Interruption(BaseException):
+    """Raised by a worker inside a handler that has to end now. Nothing between it and the worker may catch it."""
+
+
 class InvalidJob(JobQueueError, ValueError):
     """A value that no database would be asked to store.
 

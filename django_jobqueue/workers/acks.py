@@ -32,15 +32,27 @@ _LOCKED_AGAIN = 0.25  # seconds after which a completion that a row lock prevent
 Done = tuple[RunningJob, Completed]
 
 
+def send_finished(job: RunningJob, outcome: str) -> None:
+    """Send ``job_finished`` here and now."""
+    signals.send(signals.job_finished, Job, job=job, outcome=outcome)
+
+
 class Acks:
     """Outcomes from the threads, written by the worker's own thread, each under its fence.
 
     Completions go in batches (``completions``, ``settle``), everything else one by one (``flush_others``).
-    ``settled`` is called with each job whose end the database took or refused; until then it is owed.
+    ``settled`` is called with each job whose end the database took or refused; until then it is owed. ``send`` is
+    called with each end that the database took, and its name.
     """
 
-    def __init__(self, manager: JobManager, settled: Callable[[RunningJob], None]) -> None:
+    def __init__(
+        self,
+        manager: JobManager,
+        settled: Callable[[RunningJob], None],
+        send: Callable[[RunningJob, str], None] = send_finished,
+    ) -> None:
         self._manager = manager
+        self._send = send
         self._settled = settled
         self._completions: deque[Done] = deque()
         self._others: deque[tuple[RunningJob, Failed | Released | Written]] = deque()
@@ -196,4 +208,4 @@ class Acks:
             )
         elif isinstance(outcome, Released):
             logger.info("Job %s (%s) was given back", job.id, job.type)
-        signals.send(signals.job_finished, Job, job=job, outcome=label)
+        self._send(job, label)

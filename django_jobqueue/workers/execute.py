@@ -9,7 +9,14 @@ from collections.abc import Callable
 from typing import Any
 
 from django_jobqueue import registry, signals
-from django_jobqueue.exceptions import Cancelled, InvalidJob, PermanentFailure, RetryLater, Snooze
+from django_jobqueue.exceptions import (
+    Cancelled,
+    Interruption,
+    InvalidJob,
+    PermanentFailure,
+    RetryLater,
+    Snooze,
+)
 from django_jobqueue.jobs.model import Job
 from django_jobqueue.jobs.retry_policy import Failure
 from django_jobqueue.jobs.running.complete import dump_result, never_ran
@@ -22,11 +29,11 @@ logger = logging.getLogger("django_jobqueue.worker")
 _LONGEST_RELEASE = 300.0
 
 
-class JobTimedOut(BaseException):
+class JobTimedOut(Interruption):
     """Raised inside a handler that has run for longer than its ``timeout``."""
 
 
-class JobInterrupted(BaseException):
+class JobInterrupted(Interruption):
     """Raised inside a handler whose worker has to stop now."""
 
 

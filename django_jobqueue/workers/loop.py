@@ -3,11 +3,7 @@
 from __future__ import annotations
 
 import logging
-import os
-import secrets
-import socket
 import time
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from django.db import DataError, IntegrityError
@@ -23,13 +19,15 @@ from django_jobqueue.workers.acks import BATCH, Acks, Done
 from django_jobqueue.workers.async_pool import AsyncPool
 from django_jobqueue.workers.connections import own
 from django_jobqueue.workers.cursor import Cursor
+from django_jobqueue.workers.endings import Endings
 from django_jobqueue.workers.execute import unknown_type
 from django_jobqueue.workers.job import RunningJob
 from django_jobqueue.workers.leases import Leases
 from django_jobqueue.workers.listener import Listener
+from django_jobqueue.workers.options import WorkerOptions
 from django_jobqueue.workers.outage import Outage
 from django_jobqueue.workers.outcome import Outcome, Released
-from django_jobqueue.workers.pace import MOST, Pace
+from django_jobqueue.workers.pace import Pace
 from django_jobqueue.workers.pool import ThreadPool
 from django_jobqueue.workers.quarantine import Quarantine, later
 from django_jobqueue.workers.shutdown import Shutdown
@@ -50,29 +48,6 @@ _STALLED_AFTER = 1.0  # seconds without a finished job after which what waits in
 _QUEUE_TRUSTED_FOR = 0.25  # seconds for which a queue that gave all that was asked is taken for the only one
 
 
-def default_worker_id() -> str:
-    """Host, pid and a random part: never the same for two processes, whatever is reused."""
-    return f"{socket.gethostname()[:150]}:{os.getpid()}:{secrets.token_hex(3)}"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WorkerOptions:
-    """What a worker does. ``queues`` of ``None`` means all; times are seconds."""
-
-    lease_seconds: float
-    poll_interval: float
-    shutdown_timeout: float
-    worker_id: str = field(default_factory=default_worker_id)
-    queues: tuple[str, ...] | None = None
-    exclude_queues: tuple[str, ...] = ()
-    concurrency: int = 1
-    async_concurrency: int = 100
-    prefetch: int = MOST
-    drain: bool = False
-    max_jobs: int | None = None
-    isolate_lost: bool = False  # give jobs that were lost with a worker processes of their own
-
-
 class Worker:
     """A worker process's life. ``run`` returns when it is over."""
 
@@ -84,7 +59,8 @@ class Worker:
         )
         self._wakeup = Wakeup()
         self._leases = Leases(manager, options.lease_seconds)
-        self._acks = Acks(manager, self._leases.drop)
+        self._endings = Endings()
+        self._acks = Acks(manager, self._leases.drop, self._endings.tell)
         self._upkeep = Upkeep(manager)
         self._quarantine = Quarantine(enabled=options.isolate_lost)
         self._threads = ThreadPool(options.concurrency, self._report, self._wakeup.ring, self._quarantine)
@@ -359,6 +335,7 @@ class Worker:
         clean = not self._leases or self._give_back()
         self._threads.stop(1.0 if clean else 0.0)
         self._async.stop(1.0 if clean else 0.0)
+        self._endings.stop(deadline, lambda: self.shutdown.at_once)
         return clean
 
     def _give_back(self) -> bool:

@@ -9,7 +9,8 @@ from contextlib import contextmanager
 from typing import Any
 
 from django_jobqueue.models import Job
-from django_jobqueue.workers.loop import Worker, WorkerOptions
+from django_jobqueue.workers.loop import Worker
+from django_jobqueue.workers.options import WorkerOptions
 
 
 def worker(**options: Any) -> Worker:

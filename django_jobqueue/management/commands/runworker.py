@@ -19,7 +19,8 @@ from django_jobqueue.conf import settings
 from django_jobqueue.exceptions import InvalidJob
 from django_jobqueue.jobs import limits
 from django_jobqueue.models import Job
-from django_jobqueue.workers.loop import Worker, WorkerOptions, default_worker_id
+from django_jobqueue.workers.loop import Worker
+from django_jobqueue.workers.options import WorkerOptions, default_worker_id
 from django_jobqueue.workers.pace import MOST
 from django_jobqueue.workers.processes import run_processes
 from django_jobqueue.workers.reload import run_reloading
