@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import queue
 import threading
@@ -53,8 +54,9 @@ class Endings:
                 break
         if left := self._line.unfinished_tasks:
             logger.warning("The worker ends before the receivers of job_finished heard of %d jobs", left)
-        else:
-            self._line.put(None)
+        with contextlib.suppress(queue.Full):
+            self._line.put_nowait(None)
+        if not left:
             self._thread.join(1.0)
 
     def _send(self) -> None:

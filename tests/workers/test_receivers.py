@@ -168,3 +168,4 @@ def test_a_receiver_that_never_returns_holds_up_no_end(caplog, twice):
         awake.set()
     assert codes == [0]
     assert "job_finished" in caplog.text
+    wait_until(lambda: not [each for each in threading.enumerate() if each.name == "jobqueue-signals"])
