@@ -358,3 +358,16 @@ def test_a_worker_whose_fork_server_died_accounts_for_its_job_finishes_others_an
     worker.join(20)
     assert worker.exitcode == 1
     assert status_of(other) == "completed"
+
+
+@pytest.mark.parametrize("hang", [False, True])
+def test_threads_and_atexit_functions_get_a_bounded_time_after_the_handler(ended, tmp_path: Path, hang: bool):
+    assert ended("iso.leave_work", path=str(tmp_path), hang=hang).status == "completed"
+    assert {path.name for path in tmp_path.iterdir()} == {"thread", "executor", "atexit"}
+
+
+def test_what_the_worker_cleans_up_at_its_own_exit_outlives_the_jobs_process(start_worker: StartWorker):
+    for _ in range(3):
+        Job.objects.enqueue("iso.directory", max_retries=0)
+    start_worker(drain=True, concurrency=1).join(30)
+    assert list(Job.objects.values_list("result", flat=True)) == [True] * 3

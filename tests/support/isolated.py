@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import atexit
 import contextlib
 import ctypes
 import itertools
@@ -13,8 +14,10 @@ import signal
 import stat
 import subprocess
 import sys
+import tempfile
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -221,6 +224,32 @@ def complete(job: Any) -> None:
 @job_handler("iso.print", isolate=True)
 def speak(job: Any, text: str) -> None:
     print(text)
+
+
+@job_handler("iso.leave_work", isolate=True)
+def leave_work(job: Any, path: str, hang: bool = False) -> None:
+    """Work for after the end: a thread's, an executor's, a function's of ``atexit``."""
+
+    def write(name: str) -> None:
+        time.sleep(0.2)
+        (Path(path) / name).touch()
+
+    def write_at_exit() -> None:
+        write("atexit")
+        if hang:
+            time.sleep(600)
+
+    atexit.register(write_at_exit)
+    threading.Thread(target=write, args=["thread"]).start()
+    ThreadPoolExecutor(1).submit(write, "executor")
+
+
+_worker_directory = tempfile.TemporaryDirectory()
+
+
+@job_handler("iso.directory", isolate=True)
+def directory(job: Any) -> bool:
+    return Path(_worker_directory.name).exists()
 
 
 @job_handler("iso.descriptors")

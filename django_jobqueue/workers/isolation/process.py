@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import atexit
 import contextlib
 import inspect
 import os
 import signal
 import socket
+import sys
+import threading
+import weakref
 from functools import partial
 from typing import Any
 
@@ -45,6 +49,7 @@ class JobProcess:
     def run(self) -> int:
         """The whole life; returns the exit code."""
         go_first()
+        _disown()
         self._job = receive_job(self._talk)
         signal.signal(signal.SIGTERM, self._hear)
         # For a process that the handler forks (a pool's, say) it means again what it means everywhere.
@@ -63,6 +68,7 @@ class JobProcess:
             outcome = LEFT_OPEN
         connections.close()
         self._talk.sendall(dump_outcome(outcome))
+        _finish()
         return 0
 
     def _hear(self, *_: object) -> None:
@@ -128,3 +134,24 @@ class JobProcess:
             raise
         finally:
             self._interruptible = False
+
+
+def _disown() -> None:
+    """What the worker will clean up at its own exit (temporary folders, child processes) is not this process's."""
+    finalizers: Any = getattr(weakref.finalize, "_registry", {})
+    for finalizer in list(finalizers):
+        finalizer.atexit = False
+    if "multiprocessing.process" in sys.modules:
+        getattr(sys.modules["multiprocessing.process"], "_children", set()).clear()
+
+
+def _finish() -> None:
+    """Let threads and ``atexit`` functions finish, as an interpreter that ends; the worker kills what takes long.
+
+    Trackers of errors and metrics send there what they have gathered.
+    """
+    ends: list[Any] = [getattr(threading, "_shutdown", None), getattr(atexit, "_run_exitfuncs", None)]
+    for end in ends:
+        if end is not None:
+            with contextlib.suppress(BaseException):
+                end()

@@ -32,7 +32,9 @@ from django_jobqueue.workers.outcome import Failed, Outcome, Released, Written
 _TICK = 0.1  # seconds within which the job learns what the worker has learnt of it
 _TIMEOUT_GRACE = 2.0  # seconds that a handler past its timeout gets for its ``finally`` blocks
 _INTERRUPT_GRACE = 0.2  # the same when the worker has to stop now, which gives up on it after 0.5 s
-_EXIT_GRACE = 2.0  # seconds that a process may live on after it told its outcome
+_EXIT_GRACE = (
+    3.0  # seconds for threads and atexit functions after the outcome is told; error trackers ask for 2
+)
 _OVERHEAD = 1024 * 1024  # bytes that an outcome may have beside its result
 
 
