@@ -114,7 +114,7 @@ FILTERS: tuple[type[admin.SimpleListFilter], ...] = (StatusFilter, PriorityFilte
 
 
 def known_types() -> list[str]:
-    """The types that can be enqueued: those with a handler here, and ``EXTERNAL_JOB_TYPES``."""
+    """The types that this project knows: those with a handler here, and ``EXTERNAL_JOB_TYPES``."""
     return sorted({*registry.types(), *settings().EXTERNAL_JOB_TYPES})
 
 

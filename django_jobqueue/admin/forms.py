@@ -12,11 +12,14 @@ from django.contrib.admin.widgets import AdminSplitDateTime
 from django.core.exceptions import ValidationError
 from django.utils.safestring import SafeString
 
-from django_jobqueue.admin.filters import known_queues, known_types
+from django_jobqueue.admin.filters import known_queues
 from django_jobqueue.admin.html import datalist
 from django_jobqueue.exceptions import IdempotencyMismatch, InvalidJob
 from django_jobqueue.jobs.model import Job
+from django_jobqueue.jobs.outsiders import may_read, open_types
 from django_jobqueue.jobs.priority import Priority
+
+KEY_TAKEN = "Nothing was enqueued: another job has this key already. Choose another."
 
 
 class SuggestingInput(forms.TextInput):
@@ -60,7 +63,7 @@ class EnqueueForm(forms.Form):
     """One job to enqueue. ``may_prioritize``: whether ``high`` and above may be chosen."""
 
     type = forms.CharField(
-        widget=SuggestingInput(known_types),
+        widget=SuggestingInput(lambda: sorted(open_types())),
         help_text="A type that has a handler, or one of EXTERNAL_JOB_TYPES.",
     )
     payload = JSONObjectField(
@@ -103,17 +106,20 @@ class EnqueueForm(forms.Form):
 
     def clean_type(self) -> str:
         given: str = self.cleaned_data["type"]
-        if given not in known_types():
+        if given not in open_types():
             raise ValidationError(
                 "No handler has this type, and EXTERNAL_JOB_TYPES does not list it. Choose a suggested one."
             )
         return given
 
-    def enqueue(self, enqueued_by: str) -> Job | None:
-        """Enqueue what was typed; ``None`` when it was refused, and then the form has the errors."""
+    def enqueue(self, user: Any) -> Job | None:
+        """Enqueue what was typed; ``None`` when it was refused, and then the form has the errors.
+
+        A key that leads to a job which ``user`` may not see is refused, so that nothing tells what the job has.
+        """
         values = self.cleaned_data
         try:
-            return Job.objects.enqueue(
+            job = Job.objects.enqueue(
                 values["type"],
                 values["payload"],
                 queue=values["queue"] or None,
@@ -122,15 +128,25 @@ class EnqueueForm(forms.Form):
                 idempotency_key=values["idempotency_key"] or None,
                 run_at=values["run_at"],
                 meta=values["meta"],
-                enqueued_by=enqueued_by,
+                enqueued_by=user.get_username(),
             )
         except InvalidJob as error:
             name = re.split(r"[.\[]", error.field, maxsplit=1)[0]
             inside = "" if name == error.field else f"{error.field}: "
             self.add_error(name if name in self.fields else None, inside + error.problem)
         except IdempotencyMismatch as error:
-            self.add_error(
-                "idempotency_key",
-                f"A job with a different {error.different} has this key; choose another.",
-            )
+            job = Job.objects.using(Job.objects.write_alias).filter(pk=error.job_id).first()
+            if job is not None and _may_see(user, job):
+                problem = f"A job with a different {error.different} has this key; choose another."
+            else:
+                problem = KEY_TAKEN
+            self.add_error("idempotency_key", problem)
+        else:
+            if not job.replayed or _may_see(user, job):
+                return job
+            self.add_error("idempotency_key", KEY_TAKEN)
         return None
+
+
+def _may_see(user: Any, job: Job) -> bool:
+    return bool(user.has_perm("django_jobqueue.view_job")) and may_read(user, job)

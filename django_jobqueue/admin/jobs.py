@@ -23,6 +23,7 @@ from django_jobqueue.admin.forms import EnqueueForm
 from django_jobqueue.admin.verbs import LIMIT, VERBS, Report, Verb, act
 from django_jobqueue.jobs.limits import MAX_ID
 from django_jobqueue.jobs.model import Job
+from django_jobqueue.jobs.outsiders import may_read
 from django_jobqueue.jobs.status import Status, sources
 from django_jobqueue.vendors import Now
 
@@ -124,7 +125,7 @@ class JobAdmin(ListColumns, _ModelAdmin):
         return super().render_change_form(request, context, add, change, form_url, obj)
 
     def _page(self, request: HttpRequest, job: Job) -> dict[str, Any]:
-        redacted = not _may(request, "django_jobqueue.view_job_payload")
+        redacted = not may_read(request.user, job)
         attempts = page.attempts(job, redacted=redacted)
         return {
             "title": str(job),
@@ -243,7 +244,7 @@ class JobAdmin(ListColumns, _ModelAdmin):
             may_prioritize=_may(request, "django_jobqueue.prioritize_job"),
         )
         if form.is_valid():
-            job = form.enqueue(request.user.get_username())
+            job = form.enqueue(request.user)
             if job is not None:
                 return self._enqueued(request, job)
         fields = AdminForm(form, list(form.FIELDSETS), {}, model_admin=self)
@@ -270,7 +271,7 @@ class JobAdmin(ListColumns, _ModelAdmin):
         if not job.replayed:
             self.log_addition(request, job, "Enqueued.")
             self.message_user(request, f"Job {job.pk} was enqueued.", messages.SUCCESS)
-        elif may_view:
+        else:
             different = f", with a different {job.mismatch}" if job.mismatch else ""
             text = format_html(
                 'Nothing was enqueued: <a href="{}">job {}</a> has this key already{}.',
@@ -279,10 +280,6 @@ class JobAdmin(ListColumns, _ModelAdmin):
                 different,
             )
             self.message_user(request, text, messages.WARNING)
-        else:
-            self.message_user(
-                request, "Nothing was enqueued: another job has this key already.", messages.WARNING
-            )
         return HttpResponseRedirect(url if may_view else self._url(request, "add"))
 
 

@@ -13,10 +13,9 @@ from rest_framework.request import Request
 
 from django_jobqueue.api.fields import TimeField, show_time
 from django_jobqueue.api.permissions import may_read_payload
+from django_jobqueue.jobs.outsiders import PRIVATE
 from django_jobqueue.jobs.sensitive import redact_json, redact_text, sensitive_names
 from django_jobqueue.models import Job, Priority, Status
-
-PRIVATE = ("payload", "result", "error")
 
 
 class JobAnswer(serializers.ModelSerializer[Job]):
@@ -34,7 +33,7 @@ class JobAnswer(serializers.ModelSerializer[Job]):
     error = serializers.CharField(allow_null=True)
     result = serializers.JSONField()
     progress = serializers.JSONField()
-    meta = serializers.DictField()
+    meta = serializers.DictField(allow_null=True)
     redacted = serializers.BooleanField()
 
     class Meta:
@@ -131,6 +130,8 @@ def show(job: Job, request: Request, *, to_holder: bool = False) -> dict[str, An
             "payload": redact_json(job.payload, names),
             "result": redact_json(job.result, names),
             "error": redact_text(job.error, job.payload, names) if names else job.error,
+            "progress": redact_json(job.progress, names),
+            "meta": redact_json(job.meta, names),
         }
     )
     return {
@@ -150,11 +151,11 @@ def show(job: Job, request: Request, *, to_holder: bool = False) -> dict[str, An
         "claimed_by": job.claimed_by,
         "claimed_at": show_time(job.claimed_at),
         "cancel_requested_at": show_time(job.cancel_requested_at),
-        "progress": redact_json(job.progress, names),
+        "progress": private["progress"],
         "error": private["error"],
         "result": private["result"],
         "redacted": redacted,
-        "meta": redact_json(job.meta, names),
+        "meta": private["meta"],
         "created_at": show_time(job.created_at),
         "updated_at": show_time(job.updated_at),
         "finished_at": show_time(job.finished_at),

@@ -11,7 +11,6 @@ from django.utils import timezone
 from rest_framework import serializers
 from rest_framework.exceptions import ParseError, ValidationError
 
-from django_jobqueue import registry
 from django_jobqueue.api.fields import (
     MAX_DELAY,
     AnyJSONField,
@@ -29,6 +28,7 @@ from django_jobqueue.api.names import MOST_NAMED, refuse_unknown
 from django_jobqueue.conf import settings
 from django_jobqueue.exceptions import InvalidJob
 from django_jobqueue.jobs import limits
+from django_jobqueue.jobs.outsiders import open_types
 
 LONGEST_LEASE = 7 * 86400
 MOST_CLAIMS = 1000
@@ -94,9 +94,7 @@ class EnqueueBody(Body):
 
 
 def _check_type(type: str) -> None:
-    # What the outbox delivers is signed with the project's secrets, so callers may have that only when it is listed.
-    own = {known for known in registry.types() if not known.startswith(registry.OWN_PREFIX)}
-    known = {*own, *settings().EXTERNAL_JOB_TYPES}
+    known = open_types()
     if type in known:
         return
     close = difflib.get_close_matches(type, known, n=1)

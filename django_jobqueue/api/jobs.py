@@ -30,6 +30,7 @@ from django_jobqueue.api.permissions import (
 from django_jobqueue.api.view import JobQueueView, OneJobView
 from django_jobqueue.exceptions import IdempotencyMismatch, InvalidJob, JobNotFound
 from django_jobqueue.jobs.depth import check_depth
+from django_jobqueue.jobs.outsiders import PRIVATE
 from django_jobqueue.jobs.queryset import JobQuerySet
 from django_jobqueue.models import Job, Priority, Status
 
@@ -48,7 +49,7 @@ class JobList(JobQueueView):
         _check_query(request)
         jobs: Any = read_jobs()
         if not has(request, "view_job_payload"):
-            jobs = jobs.defer(*answers.PRIVATE)
+            jobs = jobs.defer(*PRIVATE)
         page = self.paginate_queryset(self.filter_queryset(jobs)) or []
         _load_private(page, request)
         return self.get_paginated_response([answers.show(job, request) for job in page])
@@ -69,7 +70,9 @@ class JobList(JobQueueView):
         try:
             job = Job.objects.enqueue(**body, enqueued_by=principal(request))
         except IdempotencyMismatch as error:
-            _check_key_owner(request, read_jobs().only("enqueued_by").filter(pk=error.job_id).first())
+            _check_key_owner(
+                request, read_jobs().only("enqueued_by", "claimed_by").filter(pk=error.job_id).first()
+            )
             raise
         if not job.replayed:
             location = request.build_absolute_uri(f"{request.path.rstrip('/')}/{job.pk}")
@@ -136,8 +139,8 @@ def _load_private(page: Sequence[Job], request: Request) -> None:
     """Load in one query what was deferred and may be read."""
     deferred = {job.pk: job for job in page if job.get_deferred_fields() and may_read_payload(request, job)}
     if deferred:
-        for loaded in read_jobs().only(*answers.PRIVATE).filter(pk__in=deferred):
-            for name in answers.PRIVATE:
+        for loaded in read_jobs().only(*PRIVATE).filter(pk__in=deferred):
+            for name in PRIVATE:
                 setattr(deferred[loaded.pk], name, getattr(loaded, name))
 
 
@@ -155,7 +158,11 @@ def _read_key_header(request: Request, body: dict[str, Any]) -> None:
 
 
 def _check_key_owner(request: Request, job: Job | None) -> None:
-    """Raises ``KeyTaken`` when a key led to a job that the caller may not see."""
+    """Raises ``KeyTaken`` when a key led to a job that the caller may not see, or not whole.
+
+    Else the answer would tell whether its payload is the one that was sent.
+    """
     own = job is not None and job.enqueued_by == principal(request)
-    if not own and not has(request, "view_job"):
-        raise KeyTaken
+    if own or (job is not None and has(request, "view_job") and may_read_payload(request, job)):
+        return
+    raise KeyTaken

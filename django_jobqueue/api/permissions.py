@@ -11,6 +11,7 @@ from rest_framework.views import APIView
 
 from django_jobqueue.exceptions import InvalidJob
 from django_jobqueue.jobs import limits
+from django_jobqueue.jobs.outsiders import may_read
 from django_jobqueue.models import Job
 
 
@@ -67,5 +68,6 @@ def principal(request: Request) -> str:
 
 
 def may_read_payload(request: Request, job: Job) -> bool:
-    """Whether the caller may read payload, result and error: of its own job, or with the permission."""
-    return principal(request) in (job.enqueued_by, job.claimed_by) or has(request, "view_job_payload")
+    """Whether the caller may read what is private of ``job``. Raises ``PermissionDenied`` as ``principal`` does."""
+    principal(request)
+    return may_read(request.user, job)

@@ -8,7 +8,7 @@ from django_jobqueue import job_handler, registry
 from django_jobqueue.models import Job
 from tests.admin.conftest import told
 
-ALL = ("enqueue_job", "view_job", "prioritize_job")
+ALL = ("enqueue_job", "view_job", "view_job_payload", "prioritize_job")
 
 
 @pytest.fixture
@@ -94,10 +94,44 @@ def test_a_key_of_a_different_job_is_an_error_where_the_project_wants_it(setting
 
 
 def test_who_may_not_view_learns_nothing_of_the_job_that_has_the_key(jobs, browser):
-    job = jobs.enqueue("test.echo", idempotency_key="invoice-42")
-    (message,) = told(browser("enqueue_job").enqueue(type="test.noop", idempotency_key="invoice-42"))
-    assert message == "Nothing was enqueued: another job has this key already."
-    assert str(job.pk) not in message
+    jobs.enqueue("test.echo", idempotency_key="invoice-42")
+    found = errors(browser("enqueue_job").enqueue(type="test.noop", idempotency_key="invoice-42"))
+    assert found == {
+        "idempotency_key": ["Nothing was enqueued: another job has this key already. Choose another."]
+    }
+
+
+@pytest.mark.parametrize("mismatch", ["return", "reject"])
+@pytest.mark.parametrize("codenames", [(), ("view_job",), ("manage_job", "view_job")])
+def test_a_taken_key_tells_nothing_of_a_payload_that_the_user_may_not_see(
+    jobs, settings, browser, mismatch, codenames
+):
+    settings.JOBQUEUE = {"IDEMPOTENCY_MISMATCH": mismatch}
+    jobs.enqueue("test.echo", {"secret": 1}, idempotency_key="k")
+    prober = browser("enqueue_job", *codenames)
+    answers = [
+        prober.enqueue(type="test.echo", idempotency_key="k", payload=f'{{"secret": {secret}}}')
+        for secret in (1, 2)
+    ]
+    assert [answer.status_code for answer in answers] == [200, 200]
+    assert errors(answers[0]) == errors(answers[1])
+    assert list(errors(answers[0])) == ["idempotency_key"]
+    assert Job.objects.count() == 1
+
+
+@pytest.mark.parametrize("type", ["jobqueue.webhook", "jobqueue.message"])
+def test_what_is_signed_or_sent_in_the_projects_name_cannot_be_enqueued_unless_it_is_listed(
+    settings, browser, type
+):
+    user = browser(*ALL)
+    payload = '{"url": "https://shop.example/hook", "data": {}}'
+    assert list(errors(user.enqueue(type=type, payload=payload))) == ["type"]
+    assert not Job.objects.exists()
+    form = user.client.get(reverse("admin:django_jobqueue_job_add")).content.decode()
+    assert f'<option value="{type}">' not in form
+    settings.JOBQUEUE = {"EXTERNAL_JOB_TYPES": [type]}
+    user.enqueue(type=type, payload=payload)
+    assert Job.objects.get().type == type
 
 
 def test_a_type_that_nobody_knows_is_refused(browser):

@@ -155,3 +155,10 @@ def test_every_status_has_its_explanation(jobs, chief):
     Job.objects.retry(job.pk)
     jobs.cancel(job.pk)
     assert "Cancelled." in chief.page(job).context["explanation"]
+
+
+@pytest.mark.parametrize("own", [True, False])
+def test_who_enqueued_a_job_reads_all_of_it_as_over_http(jobs, browser, own):
+    job = jobs.enqueue("test.noop", {"a": "secret-1"}, enqueued_by="operator" if own else "shop")
+    page = browser("view_job").page(job).content.decode()
+    assert ("secret-1" in page) is own

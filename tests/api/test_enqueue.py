@@ -125,12 +125,29 @@ def test_a_key_of_another_callers_job_answers_409_without_that_job(
     assert "Idempotency-Mismatch" not in response
 
 
-def test_a_key_of_another_callers_job_is_replayed_to_those_who_may_see_it(caller, producer):
+def test_a_key_of_another_callers_job_is_replayed_to_those_who_may_see_all_of_it(caller, producer):
     producer.post("/jobs", {"type": TYPE, "idempotency_key": "k", "payload": {"secret": 1}})
-    seer = caller("seer", "enqueue_job", "view_job")
+    seer = caller("seer", "enqueue_job", "view_job", "view_job_payload")
     response = seer.post("/jobs", {"type": TYPE, "idempotency_key": "k", "payload": {"secret": 1}})
     assert response.status_code == 200
-    assert (response.json()["payload"], response.json()["redacted"]) == (None, True)
+    assert (response.json()["payload"], response.json()["redacted"]) == ({"secret": 1}, False)
+
+
+@pytest.mark.parametrize("mismatch", ["return", "reject"])
+@pytest.mark.parametrize("codenames", [(), ("view_job",), ("view_job_payload",), ("work_job",)])
+def test_a_replayed_key_tells_nothing_of_a_payload_that_the_caller_may_not_see(
+    caller, producer, settings, mismatch, codenames
+):
+    settings.JOBQUEUE = {**settings.JOBQUEUE, "IDEMPOTENCY_MISMATCH": mismatch}
+    producer.post("/jobs", {"type": TYPE, "idempotency_key": "k", "payload": {"secret": 1}})
+    prober = caller("prober", "enqueue_job", *codenames)
+    answers = [
+        prober.post("/jobs", {"type": TYPE, "idempotency_key": "k", "payload": {"secret": secret}})
+        for secret in (1, 2)
+    ]
+    assert [answer.status_code for answer in answers] == [409, 409]
+    assert answers[0].content == answers[1].content
+    assert {*answers[0].headers.items()} == {*answers[1].headers.items()}
 
 
 def test_a_type_that_nobody_registered_is_refused_with_what_may_have_been_meant(producer):

@@ -7,14 +7,21 @@ import pytest
 from django_jobqueue.models import Job
 from tests.api.conftest import TYPE
 
-SECRETS = {"payload": {"secret": 1}, "result": None, "error": "secret"}
+SECRETS = {
+    "payload": {"secret": 1},
+    "result": None,
+    "error": "secret",
+    "progress": {"at": "secret"},
+    "meta": {"for": "secret"},
+}
 
 
 @pytest.fixture
 def failed(db):
     """A failed job enqueued by ``owner`` and claimed by ``claimer``."""
-    job = Job.objects.enqueue(TYPE, {"secret": 1}, max_retries=0, enqueued_by="owner")
+    job = Job.objects.enqueue(TYPE, {"secret": 1}, max_retries=0, enqueued_by="owner", meta={"for": "secret"})
     Job.objects.claim(worker_id="w", claimed_by="claimer")
+    Job.objects.heartbeat(job.pk, progress={"at": "secret"})
     return Job.objects.fail(job.pk, error="secret")
 
 
@@ -31,7 +38,7 @@ def test_the_owner_and_the_claimer_read_everything(failed, caller, name):
 
 
 def test_others_get_null(failed, caller):
-    expected = {"payload": None, "result": None, "error": None, "redacted": True}
+    expected = {**dict.fromkeys(SECRETS), "redacted": True}
     assert shown(caller("other", "view_job"), failed) == expected
 
 

@@ -44,6 +44,7 @@ _ASKED = {
     **examples.RUNNING,
     "payload": None,
     "error": None,
+    "meta": None,
     "redacted": True,
     "cancel_requested_at": "2026-05-01T10:00:05.000000Z",
 }
