@@ -135,8 +135,8 @@ class EnqueueForm(forms.Form):
             inside = "" if name == error.field else f"{error.field}: "
             self.add_error(name if name in self.fields else None, inside + error.problem)
         except IdempotencyMismatch as error:
-            job = Job.objects.using(Job.objects.write_alias).filter(pk=error.job_id).first()
-            if job is not None and _may_see(user, job):
+            holder = Job.objects.using(Job.objects.write_alias).filter(pk=error.job_id).first()
+            if holder is not None and _may_see(user, holder):
                 problem = f"A job with a different {error.different} has this key; choose another."
             else:
                 problem = KEY_TAKEN
