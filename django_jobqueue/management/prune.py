@@ -31,15 +31,19 @@ class PruneCommand(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         chosen = self.chosen(options)
+        summary: dict[str, Any] = {"dry_run": options["dry_run"]}
+        kept = 0
         try:
             if options["dry_run"]:
                 count = self.manager.count_prunable(**chosen)
             else:
                 count = self.manager.prune(**chosen, batch_size=options["batch_size"])
+                kept = summary["kept"] = count.kept
         except InvalidJob as error:
             raise CommandError(f"--{str(error).replace('_', '-')}") from None
         if options["json"]:
-            self.stdout.write(json.dumps({"dry_run": options["dry_run"], "pruned": count}))
+            self.stdout.write(json.dumps({**summary, "pruned": count}))
         elif options["verbosity"] >= 1:
             what = "would be" if options["dry_run"] else "were"
-            self.stdout.write(f"{count} {self.noun} {what} deleted.")
+            stay = f" {kept} stay: other rows of the project refer to them." if kept else ""
+            self.stdout.write(f"{count} {self.noun} {what} deleted.{stay}")

@@ -78,7 +78,7 @@ def test_a_dry_run_deletes_nothing(executions):
 
 
 def test_json_is_one_object(executions):
-    assert json.loads(run("--json")) == {"dry_run": False, "pruned": 2}
+    assert json.loads(run("--json")) == {"dry_run": False, "pruned": 2, "kept": 0}
 
 
 def test_verbosity_zero_says_nothing(executions):

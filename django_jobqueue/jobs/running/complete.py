@@ -10,7 +10,8 @@ from django.db import connections
 
 from django_jobqueue.conf import settings
 from django_jobqueue.jobs import limits
-from django_jobqueue.jobs.queryset import table_of, transition
+from django_jobqueue.jobs.dependents import delete_completed, has_dependents
+from django_jobqueue.jobs.queryset import attempts_of, table_of, transition
 from django_jobqueue.jobs.running.claims import batch, holds, read, refusal
 from django_jobqueue.vendors import HeldClaim, JSONText, Now, retry_transient, vendor_for
 
@@ -72,9 +73,29 @@ def complete_claims(
     connection = connections[manager.write_alias]
     vendor = vendor_for(connection)
     table = table_of(manager.model)
-    return set(
-        retry_transient(connection, lambda: vendor.complete(connection, table, held, skip_locked=skip_locked))
+    kept, unkept = kept_first(manager, held)
+    done = set(
+        retry_transient(connection, lambda: vendor.complete(connection, table, kept, skip_locked=skip_locked))
     )
+    delete_unkept(manager, done & unkept)
+    return done
+
+
+def kept_first(manager: JobManager, claims: list[HeldClaim]) -> tuple[list[HeldClaim], set[int]]:
+    """The claims as they are to be completed, and the ids of rows to delete only after that.
+
+    Where rows of the project refer to jobs, a job first completes: whether its row may go is another question.
+    """
+    unkept = {claim.id for claim in claims if not claim.keep}
+    if not unkept or not has_dependents(manager.model, attempts_of(manager).model):
+        return claims, set()
+    return [claim._replace(keep=True) for claim in claims], unkept
+
+
+def delete_unkept(manager: JobManager, ids: set[int]) -> None:
+    """Delete the rows of completed jobs that were not to be kept, as far as the project's rows allow it."""
+    if ids:
+        delete_completed(manager.get_queryset().using(manager.write_alias).without_payloads(), ids)
 
 
 def never_ran(result: Any) -> str | None:

@@ -9,6 +9,7 @@ from django.db import connections
 
 from django_jobqueue.jobs.pending.take import Wanted, take
 from django_jobqueue.jobs.queryset import table_of
+from django_jobqueue.jobs.running.complete import delete_unkept, kept_first
 from django_jobqueue.vendors import Claim, HeldClaim, retry_transient, vendor_for
 
 if TYPE_CHECKING:
@@ -51,7 +52,7 @@ def exchange(
     connection = connections[manager.write_alias]
     vendor = vendor_for(connection)
     table = table_of(manager.model)
-    held = sorted(done)  # the one order of locking rows
+    held, unkept = kept_first(manager, sorted(done))  # the one order of locking rows
     queues = wanted.named()
     if queues is not None and len(queues) == 1 and wanted.types is None:
         completed, rows = retry_transient(
@@ -74,4 +75,5 @@ def exchange(
             else {}
         )
         rows = take(manager, claim, wanted, columns=COLUMNS)
+    delete_unkept(manager, unkept.intersection(completed))
     return set(completed), sorted(rows, key=_order)
