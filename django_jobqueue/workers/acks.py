@@ -16,6 +16,7 @@ from django_jobqueue.jobs.model import Job
 from django_jobqueue.jobs.retry_policy import Failure
 from django_jobqueue.jobs.running.claims import still_held
 from django_jobqueue.vendors import HeldClaim
+from django_jobqueue.workers.failure_log import log_failure
 from django_jobqueue.workers.job import RunningJob
 from django_jobqueue.workers.keeping import is_kept, rows_stay
 from django_jobqueue.workers.outcome import Completed, Failed, Outcome, Released, Written
@@ -203,9 +204,7 @@ class Acks:
             )
             return
         if isinstance(outcome, Failed):
-            logger.warning(
-                "Job %s (%s) %s: %s", job.id, job.type, label, outcome.failure.exception_class or "failed"
-            )
+            log_failure(job, outcome, label)
         elif isinstance(outcome, Released):
             logger.info("Job %s (%s) was given back", job.id, job.type)
         self._send(job, label)

@@ -115,25 +115,25 @@ def completed(result: Any) -> Outcome:
     except InvalidJob as error:
         return Failed(Failure(error=f"The handler succeeded, but its {error}", retryable=False))
     except BaseException as error:
-        return Failed(_failure(error, retryable=False))
+        return _failed(error, retryable=False)
 
 
 def outcome_of(error: BaseException) -> Outcome:
     """What a handler that raised ``error`` meant; a group whose leaves all say the same means that."""
     said = _said(error)
     if isinstance(said, PermanentFailure):
-        return Failed(_failure(error, retryable=False))
+        return _failed(error, retryable=False)
     if isinstance(said, Snooze):
         return Released(said.delay, str(said))
     if isinstance(said, Cancelled):
-        return Failed(_failure(error, outcome="cancelled"))
+        return _failed(error, outcome="cancelled")
     if isinstance(said, RetryLater):
-        return Failed(_failure(error, retry_in=said.delay))
+        return _failed(error, retry_in=said.delay)
     if isinstance(error, JobInterrupted):
         return Released(0.0, "The worker was stopped before the job could finish.")
     if isinstance(error, JobTimedOut):
-        return Failed(_failure(error, outcome="timed_out"))
-    return Failed(_failure(error))
+        return _failed(error, outcome="timed_out")
+    return _failed(error)
 
 
 def _said(error: BaseException) -> BaseException | None:
@@ -150,6 +150,10 @@ def _said(error: BaseException) -> BaseException | None:
         if all(isinstance(leaf, kind) for leaf in leaves):
             return max(leaves, key=lambda leaf: float(getattr(leaf, "delay", 0.0)))
     return None
+
+
+def _failed(error: BaseException, **options: Any) -> Failed:
+    return Failed(_failure(error, **options), error)
 
 
 def _failure(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from django_jobqueue.jobs.retry_policy import Failure
 
@@ -16,9 +16,10 @@ class Completed:
 
 @dataclass(frozen=True, slots=True)
 class Failed:
-    """No success; ``retry_or_fail`` decides what follows."""
+    """No success; ``retry_or_fail`` decides what follows. ``exception`` is for the log, where it is at hand."""
 
     failure: Failure
+    exception: BaseException | None = field(default=None, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
