@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import traceback
 
 from django_jobqueue.jobs.retry_policy import Failure
 from django_jobqueue.jobs.sensitive import sensitive_names
@@ -22,6 +23,7 @@ class RemoteTraceback(Exception):
 def log_failure(job: RunningJob, outcome: Failed, label: str) -> None:
     """Log a failed attempt: the last one at ERROR, others at WARNING, with the exception.
 
+    The record has it for those that look at ``exc_info``; lines of text show where it was raised, not what it says.
     Without it where the handler chose this end, or where exception and frames may show sensitive entries.
     """
     failure = outcome.failure
@@ -41,9 +43,14 @@ def log_failure(job: RunningJob, outcome: Failed, label: str) -> None:
         None if error is None else (type(error), error, error.__traceback__),
         "log_failure",
     )
-    # Written already, where the handler ran: formatters then run no code of the exception's in this thread.
-    record.exc_text = failure.traceback.rstrip("\n") if error is not None else None
+    # What formatters write instead of the exception's own text, which may hold personal data and is got by its code.
+    record.exc_text = None if error is None else _without_messages(error)
     logger.handle(record)
+
+
+def _without_messages(error: BaseException) -> str:
+    frames = "".join(traceback.format_tb(error.__traceback__))
+    return f"Traceback (most recent call last):\n{frames}{type(error).__module__}.{type(error).__qualname__}"
 
 
 def _rebuilt(failure: Failure) -> BaseException | None:

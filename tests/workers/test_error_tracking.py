@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import threading
+import traceback
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -57,6 +58,9 @@ def test_a_failed_attempt_is_logged_with_its_exception_a_retry_as_a_warning_the_
     retry, final = records(caplog, type)
     assert (retry.levelno, final.levelno) == (logging.WARNING, logging.ERROR)
     for record in (retry, final):
+        line = logging.Formatter().format(record)
+        assert "no paper" not in line.replace('ValueError("no paper")', "")  # the source is no message
+        assert line.endswith("builtins.ValueError")
         kind, error, trace = record.exc_info
         assert (kind, str(error)) == (ValueError, "no paper")
         while trace.tb_next:
@@ -120,7 +124,7 @@ def test_a_failure_in_a_process_of_its_own_is_logged_with_its_class_message_and_
     acks.add(job, outcome)
     acks.flush()
     (record,) = records(caplog, "track.isolated")
-    text = logging.Formatter().format(record)
+    text = "".join(traceback.format_exception(record.exc_info[1]))
     assert (record.levelno, record.exc_info[0].__name__, str(record.exc_info[1])) == (
         40,
         "ValueError",
