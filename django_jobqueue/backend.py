@@ -17,9 +17,18 @@ from django.db import transaction
 from django_jobqueue import signals
 from django_jobqueue.exceptions import InvalidJob
 from django_jobqueue.jobs import limits
+from django_jobqueue.jobs.new_job import ReservedMeta
 from django_jobqueue.tasks.framework import FRAMEWORK, Framework, framework_of, frameworks
 from django_jobqueue.tasks.options import check_options, settle, using
-from django_jobqueue.tasks.results import NOTES, NotATask, find_task, only_task, read_jobs, result_of
+from django_jobqueue.tasks.results import (
+    NOTES,
+    NotATask,
+    find_task,
+    notes_of,
+    only_task,
+    read_jobs,
+    result_of,
+)
 
 if TYPE_CHECKING:
     from django_jobqueue.jobs.enqueue import Enqueued
@@ -117,7 +126,7 @@ class JobQueueBackend(FRAMEWORK.base_backend):  # type: ignore[misc, name-define
         job = None
         if isinstance(result_id, str) and _ID.fullmatch(result_id) and int(result_id) <= limits.MAX_ID:
             job = Job.objects.using(Job.objects.write_alias).filter(pk=int(result_id)).first()
-        if job is None or NOTES not in job.meta:
+        if job is None or notes_of(job) is None:
             raise self._framework.result_does_not_exist(result_id)
         return result_of(job)
 
@@ -148,7 +157,7 @@ class JobQueueBackend(FRAMEWORK.base_backend):  # type: ignore[misc, name-define
             "run_at": task.run_after,
             "max_retries": options.max_retries,
             "backoff": options.backoff,
-            "meta": {NOTES: notes},
+            "meta": ReservedMeta({NOTES: notes}),
         }
 
 

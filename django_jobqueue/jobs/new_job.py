@@ -31,6 +31,10 @@ class NewJob:
     meta: Mapping[str, Any] | None = None
 
 
+class ReservedMeta(dict[str, Any]):
+    """``meta`` that the package itself writes, which may have the reserved names. No JSON becomes one."""
+
+
 _FIELDS = tuple(NewJob.__dataclass_fields__)
 
 
@@ -113,7 +117,7 @@ class RowMaker:
 def _meta(meta: Mapping[str, Any] | None, backoff: Backoff | str | None) -> str:
     given = meta if meta is not None else {}
     text = limits.dump_object("meta", given, limits.META_BYTES)
-    for name in given:
+    for name in () if isinstance(given, ReservedMeta) else given:
         if name.startswith("_"):
             raise InvalidJob("meta", f"{name[:50]!r}: names that start with _ are reserved.")
     if backoff is None:

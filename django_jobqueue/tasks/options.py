@@ -16,6 +16,9 @@ from django_jobqueue.jobs import limits
 DEFAULTS = ("max_retries", "backoff", "timeout")
 """What ``OPTIONS`` of a backend may hold, for its tasks that do not say it themselves."""
 
+_USING = ("max_retries", "backoff", "timeout", "atomic")
+"""What ``task.using(...)`` may choose otherwise, beside what a job has columns for."""
+
 _MAX_TIMEOUT = 366 * 86400.0
 
 
@@ -76,18 +79,25 @@ def check_option(name: str, value: Any) -> None:
 def using(task: Any, declared: Any) -> dict[str, Any]:
     """What ``task`` chose otherwise than ``declared``, the task that its path leads to, as JSON."""
     chosen: dict[str, Any] = {}
-    for name in ("max_retries", "backoff", "timeout", "atomic"):
+    for name in _USING:
         value = getattr(task, name, None)
         if value != getattr(declared, name, None):
             chosen[name] = _TO_JSON.get(name, _same)(value)
     return chosen
 
 
-def load_using(chosen: Mapping[str, Any]) -> dict[str, Any]:
-    """The inverse of ``using``: fields of a task."""
-    if isinstance(chosen.get("backoff"), dict):
-        return {**chosen, "backoff": from_meta(chosen["backoff"])}
-    return dict(chosen)
+def load_using(chosen: Any) -> dict[str, Any]:
+    """The inverse of ``using``: fields of a task. What ``using`` cannot have written is left out."""
+    loaded: dict[str, Any] = {}
+    for name, value in chosen.items() if isinstance(chosen, Mapping) else ():
+        if name not in _USING:
+            continue
+        try:
+            loaded[name] = from_meta(value) if name == "backoff" and isinstance(value, dict) else value
+            check_option(name, loaded[name])
+        except Exception:  # foreign JSON: a result stays readable, and the task runs as it is declared
+            loaded.pop(name, None)
+    return loaded
 
 
 def _seconds(timeout: Any) -> Any:

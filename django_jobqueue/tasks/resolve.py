@@ -14,7 +14,7 @@ from django_jobqueue.registry import Handler
 from django_jobqueue.tasks.attempt import Plan
 from django_jobqueue.tasks.framework import framework_of
 from django_jobqueue.tasks.options import settle
-from django_jobqueue.tasks.results import NOTES, as_enqueued, find_task
+from django_jobqueue.tasks.results import as_enqueued, find_task, notes_of
 from django_jobqueue.tasks.run import run, run_async
 
 PATIENCE = 20
@@ -31,7 +31,7 @@ def resolve(job: Any) -> Handler | None:
 
     Workers give the latter back, for another one may have it (a deployment under way), but not for ever.
     """
-    notes = job.meta.get(NOTES)
+    notes = notes_of(job)
     if notes is None:
         return None
     try:

@@ -17,8 +17,8 @@ from django_jobqueue.tasks.options import load_using
 if TYPE_CHECKING:
     from django_jobqueue.models import Job, JobAttempt
 
-NOTES = "task"
-"""The entry of a job's ``meta`` that makes it a task: what the row has no column for.
+NOTES = "_task"
+"""The entry of a job's ``meta`` that makes it a task: what the row has no column for. Its name is reserved.
 
 ``backend`` is the alias, ``run_after`` the time as given, ``using`` what ``task.using(...)`` chose.
 """
@@ -50,6 +50,12 @@ def find_task(path: str) -> Any:
     return found
 
 
+def notes_of(job: Any) -> dict[str, Any] | None:
+    """The entry ``NOTES`` of a job that is a task; ``None`` for other jobs, and where foreign JSON stands there."""
+    notes = job.meta.get(NOTES) if isinstance(job.meta, dict) else None
+    return notes if isinstance(notes, dict) and isinstance(notes.get("backend"), str) else None
+
+
 def status(framework: Framework, job_status: str) -> Any:
     """The framework's status of a job in ``job_status``."""
     return framework.status[_STATUS[job_status]]
@@ -60,14 +66,13 @@ def as_enqueued(declared: Any, job: Any) -> Any:
 
     Nothing is validated: a row outlives the queues and backends that it was enqueued for.
     """
-    notes = job.meta[NOTES]
-    run_after = notes.get("run_after")
+    notes = notes_of(job) or {"backend": "default"}
     changes = {
         "priority": job.priority,
         "queue_name": job.queue,
         "backend": notes["backend"],
-        "run_after": run_after and datetime.fromisoformat(run_after),
-        **load_using(notes.get("using", {})),
+        "run_after": _instant(notes.get("run_after")),
+        **load_using(notes.get("using")),
     }
     if job.idempotency_key is not None and getattr(declared, "idempotency_key", "") is None:
         changes["idempotency_key"] = job.idempotency_key
@@ -89,6 +94,7 @@ def result_of(job: Job, task: Any = None, attempts: Sequence[JobAttempt] | None 
         attempts = read_attempts(job.pk) if _may_have_attempts(job) else ()
     recorded = bool(attempts) and attempts[-1].fencing_token == job.fencing_token
     is_claimed = job.worker_id != ""
+    payload = job.payload if isinstance(job.payload, dict) else {}
     last = job.claimed_at or (attempts[-1].started_at if attempts else None)
     result = framework.result(
         task=task,
@@ -98,9 +104,9 @@ def result_of(job: Job, task: Any = None, attempts: Sequence[JobAttempt] | None 
         started_at=attempts[0].started_at if attempts else last,
         finished_at=job.finished_at,
         last_attempted_at=last,
-        args=job.payload.get("args", []),
-        kwargs=job.payload.get("kwargs", {}),
-        backend=job.meta[NOTES]["backend"],
+        args=payload.get("args", []),
+        kwargs=payload.get("kwargs", {}),
+        backend=task.backend,
         errors=errors(framework, attempts)
         + ([_cancelled(framework)] if job.status == "cancelled" and not recorded else []),
         worker_ids=[
@@ -114,7 +120,7 @@ def result_of(job: Job, task: Any = None, attempts: Sequence[JobAttempt] | None 
 
 def only_task(job: Job) -> Job:
     """``job``, if it is a task. Raises ``IdempotencyMismatch``: it has the key that a task wanted."""
-    if NOTES not in job.meta:
+    if notes_of(job) is None:
         raise IdempotencyMismatch(job.pk, "type")
     return job
 
@@ -177,6 +183,13 @@ def _task_of(job: Job) -> Any:
     except Exception:  # whatever the module raises: the row stays readable without its code
         declared = _make(FRAMEWORK.job_task, {"func": _lost_function(job.type)})
     return as_enqueued(declared, job)
+
+
+def _instant(text: Any) -> datetime | None:
+    try:
+        return datetime.fromisoformat(text)
+    except (TypeError, ValueError):
+        return None
 
 
 def _make(task_class: Any, values: dict[str, Any]) -> Any:

@@ -220,6 +220,7 @@ BAD = {
     "date with a lone surrogate": ({"run_at": "2026-05-01\ud80000:00:00"}, "run_at"),
     "list meta": ({"meta": []}, "meta"),
     "reserved meta": ({"meta": {"_backoff": {}}}, "meta"),
+    "the mark of a task": ({"meta": {"_task": {"backend": "default"}}}, "meta"),
     "large meta": ({"meta": {"a": "x" * 8192}}, "meta"),
     "a field of the row": ({"status": "completed"}, "status"),
     "another owner": ({"enqueued_by": "root"}, "enqueued_by"),
