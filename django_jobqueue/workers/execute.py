@@ -50,6 +50,14 @@ def unknown_type(job: RunningJob) -> Released:
     )
 
 
+def no_async_places(job: RunningJob) -> Released:
+    """An async job for a worker that runs none."""
+    return released_for_longer(
+        job,
+        f"The handler is async, and worker {job.worker_id} has no places for those (--async-concurrency 0).",
+    )
+
+
 def released_for_longer(job: RunningJob, reason: str) -> Released:
     """This worker cannot run it: give it back for longer each time (1 s, doubled up to 5 min)."""
     return Released(min(_LONGEST_RELEASE, 2.0 ** min(job.fencing_token - 1, 10)), reason)

@@ -20,7 +20,7 @@ from django_jobqueue.workers.async_pool import AsyncPool
 from django_jobqueue.workers.connections import own
 from django_jobqueue.workers.cursor import Cursor
 from django_jobqueue.workers.endings import Endings
-from django_jobqueue.workers.execute import unknown_type
+from django_jobqueue.workers.execute import no_async_places, unknown_type
 from django_jobqueue.workers.job import RunningJob
 from django_jobqueue.workers.leases import Leases
 from django_jobqueue.workers.listener import Listener
@@ -193,13 +193,12 @@ class Worker:
 
     def _size(self) -> int:
         """Jobs that can run at once; with handlers of both kinds the scarcer places count."""
-        if self._quarantine.waits(self._leases.jobs):
+        waits = self._quarantine.waits(self._leases.jobs)
+        if waits or not self._async.size or True not in self._kinds:
             return self._threads.size
         if self._kinds == {True}:
             return self._async.size
-        if self._kinds == {False, True}:
-            return min(self._threads.size, self._async.size)
-        return self._threads.size
+        return min(self._threads.size, self._async.size)
 
     def _exchange(self, limit: int) -> None:
         """Write the completions and claim up to ``limit`` jobs, in one go where the database can."""
@@ -269,17 +268,19 @@ class Worker:
         if self._quarantine.active:
             self._threads.submit(self._async.take_back())
         self._claimed += len(jobs)
-        sync, concurrent = [], []
+        sync: list[RunningJob] = []
+        concurrent: list[RunningJob] = []
         for job in jobs:
             handler = registry.resolve(job)
             if handler is None:
                 self._acks.add(job, unknown_type(job))
                 continue
+            on_loop = handler.is_async and not self._quarantine.isolates(job)
+            if on_loop and not self._async.size:
+                self._acks.add(job, no_async_places(job))
+                continue
             self._kinds.add(handler.is_async)
-            if handler.is_async and not self._quarantine.isolates(job):
-                concurrent.append(job)
-            else:
-                sync.append(job)
+            (concurrent if on_loop else sync).append(job)
         self._threads.short = max(0, min(len(sync) - 1, self._pace.prefetch // 2))
         self._threads.submit(sync)
         if concurrent:

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from django_jobqueue.models import Job
+from django_jobqueue.outbox import enqueue_webhook
 from django_jobqueue.workers.async_pool import AsyncPool
 from tests.support.async_jobs import ENDS_THE_JOB, HARMLESS, break_selector
 from tests.support.processes import wait_until
@@ -95,3 +96,21 @@ def test_what_is_handed_to_a_dead_loop_comes_back():
     pool.interrupt_all()
     pool.distrust_connections()
     pool.stop(1.0)
+
+
+@pytest.mark.parametrize("concurrency", [1, 4])
+def test_a_worker_without_async_places_gives_async_jobs_back_and_goes_on(concurrency: int):
+    """The outbox has async handlers in every project."""
+    hook = enqueue_webhook("https://receiver.example/hook", {}, secret=None)
+    Job.objects.enqueue_many([{"type": "loop.wait", "payload": {"seconds": 0}}] * 5)
+    given_back = Job.objects.filter(error__contains="--async-concurrency 0")
+    with running(async_concurrency=0, concurrency=concurrency):
+        wait_until(lambda: given_back.count() == 6, timeout=30)
+        Job.objects.enqueue_many([{"type": "test.noop"}] * 20)
+        wait_until(lambda: Job.objects.filter(status="completed").count() == 20, timeout=30)
+    assert Job.objects.get(pk=hook.pk).retry_count == 0
+
+
+def test_a_draining_worker_without_async_places_ends():
+    Job.objects.enqueue_many([{"type": "loop.wait", "payload": {"seconds": 0}}, {"type": "test.noop"}])
+    assert drain(async_concurrency=0) == {"released": 1, "completed": 1}
