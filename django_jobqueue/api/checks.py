@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from django.apps import AppConfig
+from django.apps import AppConfig, apps
 from django.conf import settings as django_settings
-from django.contrib.auth.models import AnonymousUser
 from django.core.checks import CheckMessage, Error
 from django.http import HttpRequest
 from django.urls import get_resolver
@@ -49,13 +48,20 @@ def _patterns(patterns: Sequence[URLPattern | URLResolver]) -> Iterator[URLPatte
 
 def _open_methods(callback: Any) -> list[str]:
     """The methods of a view that its permissions allow to nobody in particular."""
+    nobody: Any = None
+    if apps.is_installed("django.contrib.auth"):
+        from django.contrib.auth.models import (
+            AnonymousUser,
+        )  # a model's module: cannot be imported without the app
+
+        nobody = AnonymousUser()
     view = callback.cls(**callback.initkwargs)
     allowed = []
     for method in view.allowed_methods:
         request = HttpRequest()
         request.method = method
         view.request = Request(request)
-        view.request.user = AnonymousUser()
+        view.request.user = nobody
         if all(permission.has_permission(view.request, view) for permission in view.get_permissions()):
             allowed.append(method)
     return allowed

@@ -19,11 +19,13 @@ from django_jobqueue.jobs import limits
 from django_jobqueue.jobs.pending.take import Wanted
 from django_jobqueue.models import Job
 from django_jobqueue.registry import Handler
+from django_jobqueue.testing.left_open import OpenTransactions
 from django_jobqueue.testing.travel import travel
 from django_jobqueue.vendors import Claim, Now
 from django_jobqueue.workers.acks import Acks
 from django_jobqueue.workers.execute import execute
 from django_jobqueue.workers.job import RunningJob
+from django_jobqueue.workers.outcome import LEFT_OPEN
 
 CLAIM = Claim(worker_id="run_jobs", claimed_by="", lease_seconds=3600)
 
@@ -47,6 +49,8 @@ def run_jobs(
     A handler that raises fails its job, as it would with a worker. With ``reraise`` what it raised is raised
     here, too, after its job's end was written; not so for the ends that a handler chooses, such as ``Snooze``.
     Raises ``RuntimeError`` when ``limit`` jobs were run and there are more.
+
+    A handler that returns with a transaction open fails, as with a worker, and what it wrote in it is gone.
 
     Timeouts and isolation are not applied: the handler runs in the caller's thread.
     """
@@ -120,7 +124,12 @@ def call(handler: Handler, job: RunningJob) -> Any:
     """Run a handler in this thread; what it left undone in a test case's transaction is done after it."""
     with _inside_test_case():
         if not handler.atomic:
-            return _invoke(handler, job)
+            before = OpenTransactions()
+            try:
+                result = _invoke(handler, job)
+            finally:
+                left_open = before.undo_new()
+            return LEFT_OPEN if left_open else result
         with job.complete_in_transaction() as completion:
             completion.result = _invoke(handler, job)
         return None
@@ -157,10 +166,13 @@ def _inside_test_case() -> Iterator[None]:
 
 def _mend(connection: BaseDatabaseWrapper, savepoint: Any) -> None:
     try:
-        connection.savepoint_commit(savepoint)
+        if not connection.needs_rollback:  # as it is where a transaction was left open
+            connection.savepoint_commit(savepoint)
+            return
     except DatabaseError:
-        connection.needs_rollback = False
-        connection.savepoint_rollback(savepoint)
+        pass
+    connection.needs_rollback = False
+    connection.savepoint_rollback(savepoint)
 
 
 def _run_hooks(connection: BaseDatabaseWrapper, first: int) -> None:

@@ -186,6 +186,6 @@ def _crash_before_the_record() -> Iterator[None]:
 
     with (
         patch("django_jobqueue.ledger.once.record_result", crash),
-        patch.object(JobManager, "complete_many", crash),
+        patch.object(JobManager, "complete_claims", crash),
     ):
         yield

@@ -264,3 +264,15 @@ def test_an_async_effect_is_refused_before_it_is_claimed():
 def test_an_entry_cannot_be_saved(left_open):
     with pytest.raises(TypeError, match=r"not by save\(\)"):
         left_open().save()
+
+
+@pytest.mark.parametrize("status", ["failed", "processing"])
+def test_an_entry_that_was_taken_over_and_broke_again_since_it_was_seen_is_claimed_under_its_newest_fence(
+    left_open, status
+):
+    effect = describe("invoice:42", stale_after=300, on_stale="retry", owner="worker-2")
+    left_open()
+    seen = look("default", "invoice:42")
+    JobExecution.objects.filter(pk="invoice:42").update(status=status, attempts=7)
+    claimed = claim("default", effect, seen)
+    assert claimed.attempts == JobExecution.objects.get(pk="invoice:42").attempts == 8

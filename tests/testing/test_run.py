@@ -6,6 +6,7 @@ import time
 from datetime import UTC, datetime, timedelta
 
 import pytest
+from asgiref.sync import sync_to_async
 from django.db import connection, transaction
 from django.test import TestCase, TransactionTestCase
 from django.utils import translation
@@ -250,3 +251,71 @@ def test_an_isolated_async_handler_runs_here_too():
     finally:
         registry.unregister("testing.isolated_async")
     assert Job.objects.get(pk=job.pk).result == "alone"
+
+
+def _enter(job):
+    handlers.charge("lost")
+    transaction.atomic().__enter__()
+    handlers.charge("lost, too")
+
+
+def _enter_twice(job):
+    transaction.atomic().__enter__()
+    transaction.atomic().__enter__()
+
+
+async def _enter_async(job):
+    await sync_to_async(_enter)(job)
+
+
+def _begin(job):
+    with connection.cursor() as cursor:
+        cursor.execute("BEGIN")
+    handlers.charge("lost")
+
+
+def _no_autocommit(job):
+    transaction.set_autocommit(False)
+    handlers.charge("lost")
+
+
+def _raise_inside(job):
+    transaction.atomic().__enter__()
+    handlers.charge("lost, too")
+    raise ValueError
+
+
+def _fails_what_leaves_a_transaction_open(function):
+    def fine(job):
+        with transaction.atomic():
+            handlers.charge("fine")
+
+    job_handler("testing.left_open")(function)
+    job_handler("testing.fine")(fine)
+    try:
+        Job.objects.enqueue("testing.left_open", max_retries=0)
+        Job.objects.enqueue("testing.fine")
+        assert run_jobs() == {"failed": 1, "completed": 1}
+    finally:
+        registry.unregister("testing.left_open")
+        registry.unregister("testing.fine")
+    said = "ValueError" if function is _raise_inside else "with a database transaction open"
+    assert said in Job.objects.get(type="testing.left_open").error
+    assert "fine" in names() and "lost, too" not in names()
+    assert transaction.get_connection().needs_rollback is False
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("function", [_enter, _enter_twice, _enter_async, _raise_inside])
+def test_a_handler_that_leaves_a_transaction_open_fails_in_a_test_case(function):
+    _fails_what_leaves_a_transaction_open(function)
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize(
+    "function", [_enter, _enter_twice, _enter_async, _raise_inside, _begin, _no_autocommit]
+)
+def test_a_handler_that_leaves_a_transaction_open_fails_in_a_transactional_test(function):
+    _fails_what_leaves_a_transaction_open(function)
+    assert transaction.get_autocommit()
+    assert not connection.in_atomic_block

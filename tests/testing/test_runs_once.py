@@ -7,6 +7,7 @@ import itertools
 import pytest
 from django.test import TestCase
 
+from django_jobqueue import job_handler, registry
 from django_jobqueue.models import Job
 from django_jobqueue.testing import assert_runs_once
 from tests.support.models import Effect
@@ -70,6 +71,31 @@ def test_a_handler_whose_effect_is_recorded_only_after_it_fails_by_a_crash():
         AssertionError, match="after a crash between its effect and the record of it has 2 effects"
     ):
         assert_runs_once(handlers.once, {"name": "order"}, effects=effects)
+
+
+@transactional
+@pytest.mark.parametrize("by_hand", [False, True])
+def test_the_crash_comes_before_the_commit_of_a_handler_that_completes_its_job_itself(by_hand):
+    seen = []
+
+    def run(job, name):
+        seen.append(Effect.objects.count())
+        handlers.charge(name)
+
+    def run_by_hand(job, name):
+        with job.complete_in_transaction():
+            run(job, name)
+
+    if by_hand:
+        job_handler("testing.own_end")(run_by_hand)
+    else:
+        job_handler("testing.own_end", atomic=True)(run)
+    try:
+        assert_runs_once("testing.own_end", {"name": "order"}, effects=effects)
+    finally:
+        registry.unregister("testing.own_end")
+    assert len(seen) == 5  # once, twice at once, and twice around the crash
+    assert seen[3] == seen[4]  # which took the first one's writes with it
 
 
 @transactional
