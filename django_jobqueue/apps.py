@@ -18,7 +18,7 @@ class JobQueueConfig(AppConfig):
     default_auto_field = "django.db.models.BigAutoField"
 
     def ready(self) -> None:
-        from django_jobqueue import checks, logs  # noqa: F401 - checks registers the system checks
+        from django_jobqueue import checks, conf, logs  # noqa: F401 - checks registers the system checks
         from django_jobqueue.outbox import handlers
 
         logs.make_inert()
@@ -31,7 +31,8 @@ class JobQueueConfig(AppConfig):
             from django_jobqueue.tasks.resolve import resolve
 
             registry.add_resolver(resolve)
-        autodiscover_modules("jobs")
+        if conf.autodiscovers():
+            autodiscover_modules("jobs")
 
 
 def _has_tasks() -> bool:

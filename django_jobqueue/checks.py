@@ -133,13 +133,16 @@ def database_problems(alias: str) -> list[CheckMessage]:
 def check_tasks_framework(app_configs: Sequence[AppConfig] | None, **_: Any) -> list[CheckMessage]:
     """Where ``TASKS`` names this app's backend there is a framework to use it."""
     aliases = getattr(django_settings, "TASKS", {})
-    ours = [name for name, alias in aliases.items() if alias["BACKEND"].startswith("django_jobqueue.")]
+    if not isinstance(aliases, dict):  # the framework's own error says so
+        return []
+    backends = {name: alias.get("BACKEND") for name, alias in aliases.items() if isinstance(alias, dict)}
+    ours = [name for name, backend in backends.items() if str(backend).startswith("django_jobqueue.")]
     if not ours or find_spec("django.tasks") or find_spec("django_tasks"):
         return []
     return [
         Error(
             f"TASKS[{ours[0]!r}] uses JobQueueBackend, but this Django has no tasks framework.",
-            hint="Install its backport: pip install 'django-jobqueue[tasks]'.",
+            hint="Install its backport: pip install 'django-tasks>=0.12'.",
             id="django_jobqueue.E022",
         )
     ]

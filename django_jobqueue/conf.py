@@ -217,6 +217,12 @@ class Settings:
         "The queues that this project's workers serve, as shell-style patterns (`mail-*`): a check warns of a "
         "queue in `TASKS` that none matches. `None` says that every queue is served.",
     )
+    AUTODISCOVER: bool = _option(
+        True,
+        _boolean,
+        "Import the module `jobs` of every installed app when Django starts. Switch it off where such modules are "
+        "something else, and import those with handlers in `ready` of their apps.",
+    )
     KEEP_COMPLETED: Any = _option(
         True,
         _keeping,
@@ -356,6 +362,12 @@ def settings() -> Settings:
     for _, sentence in problems(given):
         raise ImproperlyConfigured(sentence)
     return Settings(**given)
+
+
+def autodiscovers() -> bool:
+    """The option ``AUTODISCOVER``. Django's start asks it, before the checks tell of what is wrong in others."""
+    given = getattr(django_settings, "JOBQUEUE", {})
+    return not isinstance(given, dict) or given.get("AUTODISCOVER") is not False
 
 
 def _forget(*, setting: str, **_: Any) -> None:

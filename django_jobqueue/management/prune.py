@@ -9,6 +9,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 
 from django_jobqueue.exceptions import InvalidJob
+from django_jobqueue.management.database import errors_in_a_sentence
 
 
 class PruneCommand(BaseCommand):
@@ -30,15 +31,16 @@ class PruneCommand(BaseCommand):
         raise NotImplementedError
 
     def handle(self, *args: Any, **options: Any) -> None:
-        chosen = self.chosen(options)
         summary: dict[str, Any] = {"dry_run": options["dry_run"]}
         kept = 0
         try:
-            if options["dry_run"]:
-                count = self.manager.count_prunable(**chosen)
-            else:
-                count = self.manager.prune(**chosen, batch_size=options["batch_size"])
-                kept = summary["kept"] = count.kept
+            with errors_in_a_sentence():
+                chosen = self.chosen(options)
+                if options["dry_run"]:
+                    count = self.manager.count_prunable(**chosen)
+                else:
+                    count = self.manager.prune(**chosen, batch_size=options["batch_size"])
+                    kept = summary["kept"] = count.kept
         except InvalidJob as error:
             raise CommandError(f"--{str(error).replace('_', '-')}") from None
         if options["json"]:

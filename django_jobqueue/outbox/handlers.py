@@ -17,7 +17,7 @@ from django_jobqueue.registry import job_handler
 class _Deliverer:
     type: str
     path: str
-    extra: str
+    packages: str
     max_retries: int
     backoff: Backoff
 
@@ -26,14 +26,14 @@ _DELIVERERS = (
     _Deliverer(
         type=WEBHOOK,
         path="django_jobqueue.outbox.webhook.deliver_webhook",
-        extra="webhooks",
+        packages="httpx standardwebhooks",
         max_retries=17,
         backoff=exponential(base=5, cap=4 * 3600),  # about a day
     ),
     _Deliverer(
         type=MESSAGE,
         path="django_jobqueue.outbox.broker.publish_message",
-        extra="broker",
+        packages="kombu",
         max_retries=25,
         backoff=exponential(base=1, cap=3600),  # half a day; while the broker is away, no retry is counted
     ),
@@ -54,6 +54,6 @@ def _register(deliverer: _Deliverer) -> None:
         except ImportError as error:
             raise NotDelivered(
                 f"{job.type} needs a package that this worker does not have ({error.name or error}). Install it: "
-                f"pip install 'django-jobqueue[{deliverer.extra}]'."
+                f"pip install {deliverer.packages}."
             ) from None
         return await function(job, deliverer.backoff, payload)

@@ -56,7 +56,7 @@ def _own() -> Framework:
         if error.name != package:
             raise
         raise ImportError(
-            "Tasks need Django 6, or django-tasks with Django 5.2: pip install 'django-jobqueue[tasks]'."
+            "Tasks need Django 6, or django-tasks with Django 5.2: pip install 'django-tasks>=0.12'."
         ) from error
 
 

@@ -69,6 +69,10 @@ class Vendor(Waits, ABC):
         """Whether the same transaction may succeed when it is repeated (a deadlock, a lock wait)."""
 
     @abstractmethod
+    def is_refusal(self, error: DatabaseError) -> bool:
+        """Whether a connection was refused in a way that waiting does not mend: no such database, a wrong login."""
+
+    @abstractmethod
     def exact_collation(self, connection: BaseDatabaseWrapper) -> str | None:
         """The collation that compares character by character; ``None`` where that is the default."""
 
@@ -309,7 +313,7 @@ class Vendor(Waits, ABC):
     @property
     def _completion(self) -> str:
         return (
-            "status = 'completed', result = {value}, error = '', lease_expires_at = NULL, "
+            "status = 'completed', result = {value}, lease_expires_at = NULL, "
             f"finished_at = {self.now}, updated_at = {self.now}"
         )
 

@@ -15,6 +15,13 @@ from django_jobqueue.vendors.waits import CONNECT_TIMEOUT
 _DUPLICATE = 1062
 _TRANSIENT = {1205, 1213, 1020}  # lock wait, deadlock, changed since last read (MariaDB's snapshot check)
 
+_REFUSALS = {
+    1044,
+    1045,
+    1049,
+    1698,
+}  # no access to the database, wrong login, no such database, login by socket only
+
 
 def _number(error: DatabaseError) -> int | None:
     return error.args[0] if error.args and isinstance(error.args[0], int) else None
@@ -54,6 +61,9 @@ class MySQL(Vendor):
 
     def is_transient(self, error: DatabaseError) -> bool:
         return _number(error) in _TRANSIENT
+
+    def is_refusal(self, error: DatabaseError) -> bool:
+        return _number(error) in _REFUSALS
 
     def bound_waits(self, options: dict[str, Any]) -> dict[str, Any]:
         waits = dict.fromkeys(("read_timeout", "write_timeout"), self.answer_timeout)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Generator, Sequence
 from operator import itemgetter
@@ -45,6 +46,10 @@ _CASTS = {"priority": "int", "max_retries": "int", "run_at": "timestamptz", "del
 _NEVER_BY_ITSELF = 1_000_000_000  # statements are prepared where that is asked for, and only there
 _TRANSIENT = {"40001", "40P01", "55P03"}  # serialization failure, deadlock, lock not available
 
+_REFUSAL = re.compile(
+    "does not exist|authentication failed|no pg_hba.conf entry|not permitted to log in|permission denied for database"
+)
+
 
 def _fences(claims: Sequence[HeldClaim]) -> list[Any]:
     """Ids and tokens as the texts of two arrays: quicker to make than lists are to adapt."""
@@ -83,7 +88,7 @@ class PostgreSQL(Vendor):
 
     def problems(self, connection: Any) -> list[tuple[str, str]]:
         if connection.Database.__name__ != "psycopg":
-            return [("error", "the driver must be psycopg 3 (pip install 'django-jobqueue[postgres]').")]
+            return [("error", "the driver must be psycopg 3 (pip install 'psycopg[binary]').")]
         with connection.cursor() as cursor:
             cursor.execute("SHOW default_transaction_isolation")
             level = cursor.fetchone()[0]
@@ -104,6 +109,10 @@ class PostgreSQL(Vendor):
 
     def is_transient(self, error: DatabaseError) -> bool:
         return getattr(error.__cause__, "sqlstate", None) in _TRANSIENT
+
+    def is_refusal(self, error: DatabaseError) -> bool:
+        # The driver hands no SQLSTATE on while it connects, only the server's words.
+        return "FATAL" in str(error) and _REFUSAL.search(str(error)) is not None
 
     def tune_table(self, schema_editor: BaseDatabaseSchemaEditor, table: str) -> None:
         # Each job leaves two dead rows, at the heads of the indexes that claims read. The defaults would let a

@@ -13,6 +13,7 @@ from django_jobqueue.vendors.base import Vendor
 from django_jobqueue.vendors.rows import HeldClaim, Row, Table
 
 _TRANSIENT = {5, 6}  # SQLITE_BUSY, SQLITE_LOCKED
+_REFUSALS = {14, 26}  # SQLITE_CANTOPEN, SQLITE_NOTADB
 
 
 class SQLite(Vendor):
@@ -52,6 +53,10 @@ class SQLite(Vendor):
     def is_transient(self, error: DatabaseError) -> bool:
         code = getattr(error.__cause__, "sqlite_errorcode", 0)
         return code & 0xFF in _TRANSIENT  # the low byte; what is above says more exactly why
+
+    def is_refusal(self, error: DatabaseError) -> bool:
+        code = getattr(error.__cause__, "sqlite_errorcode", 0)
+        return code & 0xFF in _REFUSALS
 
     def in_transaction(self, connection: BaseDatabaseWrapper) -> bool:
         return bool(connection.connection.in_transaction)

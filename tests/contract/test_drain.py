@@ -19,14 +19,18 @@ JOBS = 5000
 WORKERS = 8
 
 
-@pytest.mark.timeout(600)
+@pytest.mark.timeout(1800)
 def test_8_workers_of_which_one_is_killed_every_second_drain_5000_jobs(processes, tmp_path):
     token = make_caller("worker", "work_job").token
-    Job.objects.enqueue_many([{"type": TYPE, "max_retries": 1000}] * JOBS)
     names = itertools.count()
     log = tmp_path / "acknowledgements"
     log.touch()
     frozen: list[tuple[float, object]] = []
+
+    def enqueue():
+        Job.objects.enqueue_many([{"type": TYPE, "max_retries": 1000}] * JOBS)
+
+    enqueue()
 
     with gunicorn() as url:
 
@@ -53,19 +57,24 @@ def test_8_workers_of_which_one_is_killed_every_second_drain_5000_jobs(processes
                     paused = crowd[(killed + WORKERS // 2) % WORKERS]  # not killed before it goes on
                     kill(paused, signal.SIGSTOP)
                     frozen.append((now + 1.5 * LEASE, paused))
-            return not Job.objects.exclude(status="completed").exists()
+            if Job.objects.exclude(status="completed").exists():
+                return False
+            if "claim_lost" in log.read_text():
+                return True
+            enqueue()  # nobody who was frozen had a job in hand: once more
+            return False
 
-        wait_until(drained, timeout=400, interval=0.05)
+        wait_until(drained, timeout=1500, interval=0.05)
         for _, process in frozen:
             kill(process, signal.SIGCONT)
         for process in crowd:
             kill(process, signal.SIGTERM)
         for process in crowd:
-            process.join(60)
+            process.join(600)
 
     answered = [line.split() for line in log.read_text().splitlines()]
     done = Counter(job for outcome, job, _ in answered if outcome == "ok")
-    assert Job.objects.filter(status="completed").count() == JOBS
+    assert Job.objects.filter(status="completed").count() == Job.objects.count() >= JOBS
     assert max(done.values()) == 1  # no success was taken from two workers
     # Whoever was refused had lost the job to the reaper with just this claim, and was told so.
     refused = {(int(job), int(token)) for outcome, job, token in answered if outcome == "claim_lost"}

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import shutil
 import signal
 import subprocess
 import sys
@@ -17,6 +16,7 @@ import pytest
 from django_jobqueue.models import Job, JobAttempt
 from tests.api.conftest import TYPE, make_caller
 from tests.support.processes import wait_until
+from tests.support.programs import need
 
 FOLDER = Path(__file__).resolve().parents[2] / "examples" / "workers"
 COMMANDS = {
@@ -24,6 +24,7 @@ COMMANDS = {
     "node": ["node", str(FOLDER / "worker.mjs")],
     "shell": ["bash", str(FOLDER / "worker.sh")],
 }
+PROGRAMS = {"python": (), "node": ("node",), "shell": ("bash", "curl", "jq")}
 JOBS = 200
 KILLS = 3
 LEASE = 2
@@ -34,8 +35,8 @@ pytestmark = pytest.mark.django_db(transaction=True)
 @pytest.fixture(params=COMMANDS)
 def start(request, live_server, transactional_db) -> Iterator[Callable[[], subprocess.Popen[bytes]]]:
     """Starts a worker of the language."""
+    need(*PROGRAMS[request.param])
     command = COMMANDS[request.param]
-    assert shutil.which(command[0]), f"{command[0]} is not installed"
     started: list[subprocess.Popen[bytes]] = []
     environment = {
         **os.environ,
@@ -75,13 +76,13 @@ def status(job_id: int) -> str:
     return Job.objects.values_list("status", flat=True).get(pk=job_id)
 
 
-@pytest.mark.timeout(300)
+@pytest.mark.timeout(1200)
 def test_a_worker_drains_200_jobs_while_it_is_killed_and_restarted(start):
     jobs = enqueue(JOBS, max_retries=100)
     process = start()
     for kill in range(1, KILLS + 1):
         goal = JOBS * kill // (KILLS + 1)
-        wait_until(lambda goal=goal: Job.objects.filter(status="completed").count() >= goal, timeout=60)
+        wait_until(lambda goal=goal: Job.objects.filter(status="completed").count() >= goal, timeout=300)
         wait_until(lambda: Job.objects.filter(status="running").exists(), interval=0.001)
         _kill(process)
         process = start()
@@ -90,7 +91,7 @@ def test_a_worker_drains_200_jobs_while_it_is_killed_and_restarted(start):
         Job.objects.reap()
         return not Job.objects.exclude(status="completed").exists()
 
-    wait_until(drained, timeout=120, interval=0.1)
+    wait_until(drained, timeout=600, interval=0.1)
     stop(process)
     results = dict(Job.objects.values_list("pk", "result"))
     assert results == {pk: {"pixels": 4 * (n + 1)} for n, pk in enumerate(jobs)}

@@ -297,4 +297,4 @@ def test_a_worker_without_the_extra_says_what_to_install(receiver, run_jobs, mon
     monkeypatch.setitem(sys.modules, "standardwebhooks", None)
     job = deliver(run_jobs, receiver.url)
     assert end_of(job) == ("scheduled", 1)
-    assert "pip install 'django-jobqueue[webhooks]'" in job.error
+    assert "pip install httpx standardwebhooks" in job.error

@@ -95,4 +95,4 @@ def test_a_project_without_the_framework_is_told_what_to_install(monkeypatch: py
     monkeypatch.setattr(own, "find_spec", find_spec)
     [error] = own.check_tasks_framework(None)
     assert error.id == "django_jobqueue.E022"
-    assert error.hint == "Install its backport: pip install 'django-jobqueue[tasks]'."
+    assert error.hint == "Install its backport: pip install 'django-tasks>=0.12'."

@@ -12,6 +12,7 @@ from django.core.management.base import BaseCommand, CommandError
 from django_jobqueue.exceptions import InvalidJob
 from django_jobqueue.jobs.pending.claim_once import forget_requests
 from django_jobqueue.logs import inert
+from django_jobqueue.management.database import errors_in_a_sentence
 from django_jobqueue.models import Job
 
 
@@ -31,22 +32,25 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         older_than = options["older_than"]
         try:
-            if options["dry_run"]:
-                stale = Job.objects.list_stale(older_than=older_than).without_payloads()
-                counts = Counter({"stale": stale.count()})
-            else:
-                reaped = Job.objects.reap(older_than=older_than)
-                forget_requests(Job.objects)
-                counts = Counter(job.status for job in reaped)
-                if options["verbosity"] >= 2:
-                    for job in reaped:
-                        self.stdout.write(f"Job {job.pk} ({inert(job.type)}) is {job.status} now.")
+            with errors_in_a_sentence():
+                counts = self._reap(older_than, options)
         except InvalidJob as error:
             raise CommandError(f"--{str(error).replace('_', '-')}") from None
         if options["json"]:
             self.stdout.write(json.dumps({"dry_run": options["dry_run"], **counts}))
         elif options["verbosity"] >= 1:
             self.stdout.write(self._sentence(counts, options["dry_run"]))
+
+    def _reap(self, older_than: float | None, options: dict[str, Any]) -> Counter[str]:
+        if options["dry_run"]:
+            stale = Job.objects.list_stale(older_than=older_than).without_payloads()
+            return Counter({"stale": stale.count()})
+        reaped = Job.objects.reap(older_than=older_than)
+        forget_requests(Job.objects)
+        if options["verbosity"] >= 2:
+            for job in reaped:
+                self.stdout.write(f"Job {job.pk} ({inert(job.type)}) is {job.status} now.")
+        return Counter(str(job.status) for job in reaped)
 
     def _sentence(self, counts: Counter[str], dry_run: bool) -> str:
         if dry_run:

@@ -18,7 +18,9 @@ from django_jobqueue.checks import database_problems
 from django_jobqueue.conf import settings
 from django_jobqueue.exceptions import InvalidJob
 from django_jobqueue.jobs import limits
+from django_jobqueue.management.database import NOT_MIGRATED, sentence
 from django_jobqueue.models import Job
+from django_jobqueue.vendors import vendor_for
 from django_jobqueue.workers.loop import Worker
 from django_jobqueue.workers.options import WorkerOptions, default_worker_id
 from django_jobqueue.workers.pace import MOST
@@ -80,7 +82,7 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         worker_options = self._worker_options(options)
         processes = self._number("--processes", options["processes"], 1, 256)
-        self._check_database()
+        self._check_database(drain=worker_options.drain)
         if options["verbosity"] >= 1 and not options["json"]:
             queues = "all queues" if worker_options.queues is None else ", ".join(worker_options.queues)
             self.stdout.write(
@@ -185,14 +187,18 @@ class Command(BaseCommand):
         except InvalidJob as error:
             raise CommandError(str(error)) from None
 
-    def _check_database(self) -> None:
-        """Refuse to start on a database that cannot keep the promises; one that is away is waited for."""
+    def _check_database(self, *, drain: bool) -> None:
+        """Refuse to start on a database that cannot keep the promises; a drain waits for none that is away."""
         alias = Job.objects.write_alias
         try:
             errors = [problem for problem in database_problems(alias) if problem.is_serious()]
             if not errors and Job._meta.db_table not in connections[alias].introspection.table_names():
-                raise CommandError("The jobs' table is missing. Run 'manage.py migrate' first.")
+                raise CommandError(NOT_MIGRATED)
         except DatabaseError as error:
+            if vendor_for(connections[alias]).is_refusal(error):
+                raise CommandError(f"The jobs' database cannot be used: {sentence(error)}") from None
+            if drain:
+                raise CommandError(f"The jobs' database does not answer: {sentence(error)}") from None
             self.stderr.write(f"The jobs' database does not answer ({error}); the worker waits for it.")
             return
         if errors:
