@@ -240,13 +240,19 @@ _resolvers: list[Resolver] = []
 
 
 def add_resolver(resolver: Resolver) -> None:
-    """Have ``resolver`` asked for handlers, too. It must not raise; adding it again changes nothing."""
+    """Have ``resolver`` asked for handlers, too. What it raises fails the job; adding it again changes nothing.
+
+    It may import what it likes: workers do not ask in the thread that renews leases.
+    """
     if resolver not in _resolvers:
         _resolvers.append(resolver)
 
 
 def resolve(job: Any) -> Handler | None:
-    """The handler that runs ``job``: the registered one of its type, else what a resolver makes of it."""
+    """The handler that runs ``job``: the registered one of its type, else what a resolver makes of it.
+
+    Raises whatever an import raises.
+    """
     handler = _handlers.get(job.type)
     if handler is not None:
         return handler

@@ -29,7 +29,8 @@ _plain: dict[tuple[Any, ...], tuple[Any, Handler]] = {}
 def resolve(job: Any) -> Handler | None:
     """The handler of a job that is a task; ``None`` for other jobs, and for a task that this code does not have.
 
-    Workers give the latter back, for another one may have it (a deployment under way), but not for ever.
+    Workers give the latter back, for another one may have it (a deployment under way), but not for ever. What the
+    task's module raises is raised, and so is ``NotATask``: the job's failure, not its worker's.
     """
     notes = notes_of(job)
     if notes is None:
@@ -46,10 +47,10 @@ def resolve(job: Any) -> Handler | None:
             handler = _handler(declared, job)
             _plain[common] = (declared, handler)
         return handler
-    except ImportError as error:
-        return None if job.fencing_token <= PATIENCE else _failing(job, error)
-    except Exception as error:  # no task, or a module that raises: the job's failure, not its worker's
-        return _failing(job, error)
+    except ImportError:
+        if job.fencing_token > PATIENCE:
+            raise
+        return None
 
 
 def _handler(declared: Any, job: Any) -> Handler:
@@ -65,13 +66,6 @@ def _handler(declared: Any, job: Any) -> Handler:
         timeout=options.timeout,
         is_async=is_async,
     )
-
-
-def _failing(job: Any, error: Exception) -> Handler:
-    def fail(job: Any, **payload: Any) -> None:
-        raise error
-
-    return Handler(type=job.type, function=fail)
 
 
 def _sender(alias: dict[str, Any]) -> type[Any]:

@@ -65,10 +65,10 @@ def released_for_longer(job: RunningJob, reason: str) -> Released:
 
 def execute(job: RunningJob, call: Callable[[Handler, RunningJob], Any]) -> Outcome:
     """Run a job's handler through ``call`` in a context of its own, and say how it ended. Never raises."""
-    handler = registry.resolve(job)
-    if handler is None:
-        return unknown_type(job)
     try:
+        handler = registry.resolve(job)
+        if handler is None:
+            return unknown_type(job)
         # What the handler does to context variables (language, time zone) ends with its context.
         result = contextvars.copy_context().run(_run, call, handler, job)
     except BaseException as error:
@@ -78,10 +78,10 @@ def execute(job: RunningJob, call: Callable[[Handler, RunningJob], Any]) -> Outc
 
 async def aexecute(job: RunningJob, call: Callable[[Handler, RunningJob], Any]) -> Outcome:
     """``execute`` for an async handler; the caller's task is the context."""
-    handler = registry.resolve(job)
-    if handler is None:
-        return unknown_type(job)
     try:
+        handler = registry.resolve(job)
+        if handler is None:
+            return unknown_type(job)
         signals.send(signals.job_started, Job, job=job)
         result = await call(handler, job)
     except BaseException as error:

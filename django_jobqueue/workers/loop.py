@@ -20,7 +20,7 @@ from django_jobqueue.workers.async_pool import AsyncPool
 from django_jobqueue.workers.connections import own
 from django_jobqueue.workers.cursor import Cursor
 from django_jobqueue.workers.endings import Endings
-from django_jobqueue.workers.execute import no_async_places, unknown_type
+from django_jobqueue.workers.execute import no_async_places
 from django_jobqueue.workers.job import RunningJob
 from django_jobqueue.workers.leases import Leases
 from django_jobqueue.workers.listener import Listener
@@ -30,6 +30,7 @@ from django_jobqueue.workers.outcome import Outcome, Released
 from django_jobqueue.workers.pace import Pace
 from django_jobqueue.workers.pool import ThreadPool
 from django_jobqueue.workers.quarantine import Quarantine, later
+from django_jobqueue.workers.resolution import Resolution
 from django_jobqueue.workers.shutdown import Shutdown
 from django_jobqueue.workers.upkeep import Upkeep
 from django_jobqueue.workers.wakeup import Pause, Wakeup
@@ -64,6 +65,7 @@ class Worker:
         self._upkeep = Upkeep(manager)
         self._quarantine = Quarantine(enabled=options.isolate_lost)
         self._threads = ThreadPool(options.concurrency, self._report, self._wakeup.ring, self._quarantine)
+        self._resolution = Resolution(self._report, self._wakeup.ring)
         self._async = AsyncPool(options.async_concurrency, self._report)
         self._pace = Pace(options.prefetch)
         self._listener = Listener(manager)
@@ -123,6 +125,8 @@ class Worker:
         """One round: keep leases and queue in order, write outcomes, claim, wait."""
         self._listener.attend()
         self._leases.renew()
+        if found := self._resolution.ready():
+            self._submit(found)
         if ended := self._acks.flush_others():
             self._note_progress(ended)
             self._expect_work()
@@ -186,7 +190,7 @@ class Worker:
         size = self._size()
         if waiting and waiting > prefetch // 2:
             return 0
-        room = size + prefetch - unfinished
+        room = size + prefetch - unfinished + self._resolution.looking
         if self._options.max_jobs is not None:
             room = min(room, self._options.max_jobs - self._claimed)
         return max(0, min(room, BATCH))
@@ -268,19 +272,25 @@ class Worker:
         if self._quarantine.active:
             self._threads.submit(self._async.take_back())
         self._claimed += len(jobs)
+        self._submit(jobs)
+
+    def _submit(self, jobs: list[RunningJob]) -> None:
+        """Run these where their handlers run, which must be found first where nobody registered the type."""
         sync: list[RunningJob] = []
         concurrent: list[RunningJob] = []
+        unknown: list[RunningJob] = []
         for job in jobs:
-            handler = registry.resolve(job)
-            if handler is None:
-                self._acks.add(job, unknown_type(job))
+            is_async = self._resolution.is_async(job.type)
+            if is_async is None:
+                unknown.append(job)
                 continue
-            on_loop = handler.is_async and not self._quarantine.isolates(job)
+            on_loop = is_async and not self._quarantine.isolates(job)
             if on_loop and not self._async.size:
                 self._acks.add(job, no_async_places(job))
                 continue
-            self._kinds.add(handler.is_async)
+            self._kinds.add(is_async)
             (concurrent if on_loop else sync).append(job)
+        self._resolution.submit(unknown)
         self._threads.short = max(0, min(len(sync) - 1, self._pace.prefetch // 2))
         self._threads.submit(sync)
         if concurrent:
@@ -320,7 +330,7 @@ class Worker:
     def _finish(self) -> bool:
         """Start nothing more, let what runs end and write its outcome; whether all of it did."""
         self.shutdown.begun()
-        for job in [*self._threads.take_back(), *self._async.take_back()]:
+        for job in [*self._resolution.take_back(), *self._threads.take_back(), *self._async.take_back()]:
             self._acks.add(job, Released())
         deadline = time.monotonic() + self._options.shutdown_timeout
         while self._leases and not self.shutdown.at_once and time.monotonic() < deadline:

@@ -1,3 +1,5 @@
+import sys
+
 import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
@@ -162,3 +164,11 @@ def test_who_enqueued_a_job_reads_all_of_it_as_over_http(jobs, browser, own):
     job = jobs.enqueue("test.noop", {"a": "secret-1"}, enqueued_by="operator" if own else "shop")
     page = browser("view_job").page(job).content.decode()
     assert ("secret-1" in page) is own
+
+
+def test_a_page_imports_no_module_of_a_task(jobs, chief, tmp_path, monkeypatch):
+    monkeypatch.syspath_prepend(tmp_path)
+    (tmp_path / "raising_page_tasks.py").write_text("raise SystemExit(3)")
+    job = jobs.enqueue("raising_page_tasks.work", meta={"task": {"backend": "default"}})
+    assert chief.page(job).status_code == 200
+    assert "raising_page_tasks" not in sys.modules
