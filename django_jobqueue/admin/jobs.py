@@ -22,9 +22,9 @@ from django_jobqueue.admin.forms import EnqueueForm
 from django_jobqueue.admin.verbs import LIMIT, VERBS, Report, Verb, act
 from django_jobqueue.jobs.limits import MAX_ID
 from django_jobqueue.jobs.model import Job
+from django_jobqueue.jobs.new_job import TASK
 from django_jobqueue.jobs.outsiders import may_read
 from django_jobqueue.jobs.status import Status, sources
-from django_jobqueue.tasks.results import NOTES
 from django_jobqueue.vendors import Now
 
 if TYPE_CHECKING:
@@ -135,7 +135,7 @@ class JobAdmin(ListColumns, _ModelAdmin):
                 job,
                 db_now(job),
                 # A task counts as one: to know better, a page would have to import modules of the project.
-                has_handler=job.type in known_types() or NOTES in job.meta,
+                has_handler=job.type in known_types() or TASK in job.meta,
                 around=self._surroundings(job) if job.status == Status.PENDING else None,
             ),
             "verbs": [

@@ -31,6 +31,10 @@ class NewJob:
     meta: Mapping[str, Any] | None = None
 
 
+TASK = "_task"
+"""The entry of a job's ``meta`` that makes it a task."""
+
+
 class ReservedMeta(dict[str, Any]):
     """``meta`` that the package itself writes, which may have the reserved names. No JSON becomes one."""
 

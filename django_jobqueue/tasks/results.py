@@ -11,13 +11,14 @@ from typing import TYPE_CHECKING, Any
 from django.utils.module_loading import import_string
 
 from django_jobqueue.exceptions import IdempotencyMismatch, KeysBusy, PermanentFailure
+from django_jobqueue.jobs.new_job import TASK
 from django_jobqueue.tasks.framework import FRAMEWORK, Framework, framework_of, is_task
 from django_jobqueue.tasks.options import load_using
 
 if TYPE_CHECKING:
     from django_jobqueue.models import Job, JobAttempt
 
-NOTES = "_task"
+NOTES = TASK
 """The entry of a job's ``meta`` that makes it a task: what the row has no column for. Its name is reserved.
 
 ``backend`` is the alias, ``run_after`` the time as given, ``using`` what ``task.using(...)`` chose.

@@ -5,6 +5,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
+from django_jobqueue.jobs.new_job import TASK
 from django_jobqueue.jobs.retry_policy import Failure
 from django_jobqueue.models import Job
 from django_jobqueue.vendors import Now
@@ -169,6 +170,7 @@ def test_who_enqueued_a_job_reads_all_of_it_as_over_http(jobs, browser, own):
 def test_a_page_imports_no_module_of_a_task(jobs, chief, tmp_path, monkeypatch):
     monkeypatch.syspath_prepend(tmp_path)
     (tmp_path / "raising_page_tasks.py").write_text("raise SystemExit(3)")
-    job = jobs.enqueue("raising_page_tasks.work", meta={"task": {"backend": "default"}})
+    job = jobs.enqueue("raising_page_tasks.work")
+    jobs.filter(pk=job.pk).update(meta={TASK: {"backend": "default"}})
     assert chief.page(job).status_code == 200
     assert "raising_page_tasks" not in sys.modules

@@ -9,15 +9,15 @@ from pathlib import Path
 import pytest
 
 from django_jobqueue import registry
+from django_jobqueue.jobs.new_job import TASK
 from django_jobqueue.models import Job
 from django_jobqueue.registry import Handler
-from django_jobqueue.tasks.results import NOTES
 from tests.support.processes import wait_until
 from tests.support.workers import drain, running
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
-TASK = """
+MODULE = """
 import time
 from django_jobqueue.tasks import task
 {}
@@ -38,7 +38,7 @@ def module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.syspath_prepend(tmp_path)
 
     def write(name: str, line: str = "") -> str:
-        (tmp_path / f"{name}.py").write_text(TASK.format(line))
+        (tmp_path / f"{name}.py").write_text(MODULE.format(line))
         monkeypatch.delitem(sys.modules, name, raising=False)
         return name
 
@@ -46,9 +46,9 @@ def module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
 
 
 def enqueue(path: str, **options: object) -> Job:
-    return Job.objects.enqueue(
-        path, {"args": [], "kwargs": {}}, meta={NOTES: {"backend": "default"}}, **options
-    )
+    job = Job.objects.enqueue(path, {"args": [], "kwargs": {}}, **options)
+    Job.objects.filter(pk=job.pk).update(meta={TASK: {"backend": "default"}})
+    return job
 
 
 @pytest.mark.parametrize(
