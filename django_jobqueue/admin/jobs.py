@@ -17,12 +17,12 @@ from django_jobqueue.admin import page
 from django_jobqueue.admin.changelist import BoundedPaginator, JobChangeList, search
 from django_jobqueue.admin.columns import ListColumns, db_now
 from django_jobqueue.admin.explain import COUNTED, Surroundings, explain
-from django_jobqueue.admin.filters import FILTERS, known_types
+from django_jobqueue.admin.filters import FILTERS
 from django_jobqueue.admin.forms import EnqueueForm
+from django_jobqueue.admin.handlers import has_handler
 from django_jobqueue.admin.verbs import LIMIT, VERBS, Report, Verb, act
 from django_jobqueue.jobs.limits import MAX_ID
 from django_jobqueue.jobs.model import Job
-from django_jobqueue.jobs.new_job import TASK
 from django_jobqueue.jobs.outsiders import may_read
 from django_jobqueue.jobs.status import Status, sources
 from django_jobqueue.vendors import Now
@@ -134,8 +134,7 @@ class JobAdmin(ListColumns, _ModelAdmin):
             "explanation": explain(
                 job,
                 db_now(job),
-                # A task counts as one: to know better, a page would have to import modules of the project.
-                has_handler=job.type in known_types() or TASK in job.meta,
+                has_handler=has_handler(job),
                 around=self._surroundings(job) if job.status == Status.PENDING else None,
             ),
             "verbs": [
