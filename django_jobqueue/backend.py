@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from django.core.checks import CheckMessage
 from django.db import transaction
+from django.views.decorators.debug import sensitive_variables
 
 from django_jobqueue import signals
 from django_jobqueue.exceptions import InvalidJob
@@ -81,6 +82,7 @@ class JobQueueBackend(FRAMEWORK.base_backend):  # type: ignore[misc, name-define
         except InvalidJob as error:
             raise framework.invalid_task(str(error)) from None
 
+    @sensitive_variables()
     def enqueue(self, task: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
         """Add a job in the caller's transaction; with a key that is taken, the result of the job that has it.
 
@@ -100,6 +102,7 @@ class JobQueueBackend(FRAMEWORK.base_backend):  # type: ignore[misc, name-define
         self._tell_enqueued(task, result)
         return result
 
+    @sensitive_variables()
     def enqueue_many(self, task: Any, calls: Sequence[tuple[Sequence[Any], Mapping[str, Any]]]) -> list[Any]:
         """Add a job for each pair of positional and named arguments, all or none."""
         from django_jobqueue.models import Job

@@ -10,6 +10,7 @@ from functools import partial
 from typing import Any
 
 from django.apps import apps
+from django.views.decorators.debug import sensitive_variables
 
 from django_jobqueue import backoff as backoffs
 from django_jobqueue.backoff import Backoff
@@ -71,6 +72,7 @@ class Handler:
         }
         return Order(self.type, {k: v for k, v in given.items() if v is not None}, database)
 
+    @sensitive_variables()
     def enqueue(self, /, **payload: Any) -> Any:
         """Enqueue a job of this type with ``payload``; returns the ``Job``."""
         return Order(self.type).enqueue(**payload)
@@ -84,6 +86,7 @@ class Order:
     choices: dict[str, Any] = field(default_factory=dict)
     database: str | None = None
 
+    @sensitive_variables()
     def enqueue(self, /, **payload: Any) -> Any:
         """Enqueue a job with ``payload`` and these choices; returns the ``Job``."""
         jobs = apps.get_model("django_jobqueue", "Job").objects

@@ -11,6 +11,7 @@ from django import forms
 from django.contrib.admin.widgets import AdminSplitDateTime
 from django.core.exceptions import ValidationError
 from django.utils.safestring import SafeString
+from django.views.decorators.debug import sensitive_variables
 
 from django_jobqueue.admin.filters import known_queues
 from django_jobqueue.admin.html import datalist
@@ -112,6 +113,7 @@ class EnqueueForm(forms.Form):
             )
         return given
 
+    @sensitive_variables()
     def enqueue(self, user: Any) -> Job | None:
         """Enqueue what was typed; ``None`` when it was refused, and then the form has the errors.
 

@@ -11,7 +11,9 @@ from django.core.exceptions import PermissionDenied
 from django.db.models import Q, QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseBadRequest, HttpResponseRedirect
 from django.urls import URLPattern, path, reverse
+from django.utils.decorators import method_decorator
 from django.utils.html import format_html
+from django.views.decorators.debug import sensitive_post_parameters
 
 from django_jobqueue.admin import page
 from django_jobqueue.admin.changelist import BoundedPaginator, JobChangeList, search
@@ -234,6 +236,7 @@ class JobAdmin(ListColumns, _ModelAdmin):
 
     # Enqueueing
 
+    @method_decorator(sensitive_post_parameters())
     def add_view(
         self, request: HttpRequest, form_url: str = "", extra_context: dict[str, Any] | None = None
     ) -> HttpResponse:

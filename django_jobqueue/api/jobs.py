@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 from urllib.parse import unquote_to_bytes
 
+from django.views.decorators.debug import sensitive_variables
 from django_filters.rest_framework import DjangoFilterBackend
 from rest_framework import status
 from rest_framework.exceptions import ParseError, PermissionDenied
@@ -54,6 +55,7 @@ class JobList(JobQueueView):
         _load_private(page, request)
         return self.get_paginated_response([answers.show(job, request) for job in page])
 
+    @sensitive_variables()
     def post(self, request: Request) -> Response:
         body = self.read_body()
         _read_key_header(request, body)

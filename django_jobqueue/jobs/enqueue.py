@@ -10,6 +10,7 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 from django.db import connections
+from django.views.decorators.debug import sensitive_variables
 
 from django_jobqueue import signals
 from django_jobqueue.backoff import Backoff
@@ -69,6 +70,7 @@ class Enqueued:
         return "rejected" if self.error is not None else "replayed" if self.replayed else "created"
 
 
+@sensitive_variables()  # an error report shows nothing of a payload, in this frame and those below
 def enqueue(
     manager: JobManager,
     type: str,
@@ -102,6 +104,7 @@ def enqueue(
     return outcome.job
 
 
+@sensitive_variables()
 def enqueue_many(
     manager: JobManager, jobs: Iterable[NewJob | Mapping[str, Any]], *, enqueued_by: str = ""
 ) -> list[Enqueued]:

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 
+from django.views.decorators.debug import sensitive_variables
+
 from django_jobqueue.backoff import Backoff
 from django_jobqueue.outbox.messages import MESSAGE, WEBHOOK, Message, Webhook
 from django_jobqueue.registry import Order
@@ -27,6 +29,7 @@ class Choices(TypedDict, total=False):
     database: str
 
 
+@sensitive_variables()
 def enqueue_webhook(
     url: str,
     data: Any,
@@ -45,6 +48,7 @@ def enqueue_webhook(
     return _enqueue(WEBHOOK, Webhook(url=url, data=data, secret=secret, headers=headers), choices)
 
 
+@sensitive_variables()
 def enqueue_message(
     body: Any,
     *,

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from asgiref.sync import sync_to_async
+from django.views.decorators.debug import sensitive_variables
 
 if TYPE_CHECKING:
     from django.tasks.base import Task, TaskResult
@@ -16,6 +17,7 @@ Call = Sequence[Any] | Mapping[str, Any]
 """The arguments of one call: the positional ones in a sequence, or all by name in a mapping."""
 
 
+@sensitive_variables()
 def enqueue_many(task: Task[..., R], calls: Iterable[Call]) -> list[TaskResult[..., R]]:
     """Enqueue ``task`` once for each of ``calls``, all or none; returns the results in the same order.
 
