@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import threading
+import time
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 
@@ -108,11 +109,15 @@ class Watcher:
                     if heard and (told := listener.heard()):
                         self._wake(told, waiters)
                         pause.reset()
-                except DatabaseError as error:
-                    logger.warning("Waiting claims are not told of jobs now (%s)", type(error).__name__)
+                except BaseException as error:  # nothing but the process's end may end the watcher
+                    logger.warning(
+                        "Waiting claims are not told of jobs now (%s)",
+                        type(error).__name__,
+                        exc_info=None if isinstance(error, DatabaseError) else error,
+                    )
                     listener.forget()
                     connections.close_all()
-                    bell.wait(settings().POLL_INTERVAL)
+                    time.sleep(settings().POLL_INTERVAL)
         finally:
             connections.close_all()
             bell.close()

@@ -6,9 +6,10 @@ import logging
 import time
 from collections import Counter, deque
 from collections.abc import Callable, Collection
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from django.db import DataError, IntegrityError
+from django.db import DatabaseError, DataError, IntegrityError, connections
 
 from django_jobqueue import signals
 from django_jobqueue.exceptions import JobNotFound, TransitionRefused
@@ -29,6 +30,7 @@ logger = logging.getLogger("django_jobqueue.worker")
 BATCH = 500  # outcomes in one write, and jobs in one claim
 DELAY = 0.005  # seconds that an outcome waits for company, at most
 _LOCKED_AGAIN = 0.25  # seconds after which a completion that a row lock prevented is tried again
+_TRIES = 3  # failed writes after which an end is suspected to be refused, if the job's lease can be renewed
 
 Done = tuple[RunningJob, Completed]
 
@@ -51,9 +53,12 @@ class Acks:
         manager: JobManager,
         settled: Callable[[RunningJob], None],
         send: Callable[[RunningJob, str], None] = send_finished,
+        *,
+        lease_seconds: float = 30.0,
     ) -> None:
         self._manager = manager
         self._send = send
+        self._lease_seconds = lease_seconds
         self._settled = settled
         self._completions: deque[Done] = deque()
         self._others: deque[tuple[RunningJob, Failed | Released | Written]] = deque()
@@ -62,6 +67,7 @@ class Acks:
         self._locked_until = 0.0
         self._oldest = 0.0
         self._keep: dict[tuple[str, str], bool] = {}
+        self._failed_writes: Counter[int] = Counter()  # by the first job of what could not be written
         self.counts: Counter[str] = Counter()
 
     def __len__(self) -> int:
@@ -114,6 +120,7 @@ class Acks:
             refused = [job for job in refused if job.id not in locked]
             taken = {*taken, *self._already_completed(refused, or_gone=True)}
         self._oldest = time.monotonic()
+        self._failed_writes.clear()
         for job, outcome in batch:
             self._completions.popleft()
             if job.id in locked:
@@ -134,15 +141,40 @@ class Acks:
         while batch := self.completions():
             try:
                 self.settle(batch, self._manager.complete_claims(self.claims(batch), skip_locked=True))
-            except (DataError, IntegrityError):
+            except DatabaseError as error:
+                if not self.refuses(error, batch):
+                    raise
                 self.flush_carefully(batch)
+
+    def refuses(self, error: DatabaseError, batch: list[Done]) -> bool:
+        """Whether to write ``batch`` one by one after ``error``: the database refuses an end in it, or seems to.
+
+        Some refusals look like an outage (a result past ``max_allowed_packet``, an error that a trigger raises),
+        so an outage is believed for the first tries.
+        """
+        return bool(batch) and self._seems_refused(error, batch[0][0])
+
+    def _seems_refused(self, error: DatabaseError, job: RunningJob) -> bool:
+        self._failed_writes[job.id] += 1
+        return isinstance(error, DataError | IntegrityError) or self._failed_writes[job.id] >= _TRIES
+
+    def _require_database(self, job: RunningJob) -> None:
+        """Raises what the database raises for any write to this job's row. Else the job's end is what it refuses."""
+        connections[self._manager.write_alias].close_if_unusable_or_obsolete()
+        self._manager.renew_many([(job.id, job.fencing_token)], lease_seconds=self._lease_seconds)
 
     def flush_others(self) -> int:
         """Write what is no completion; returns how many there were."""
         written = 0
         while self._others:
             job, outcome = self._others[0]
-            label = self._write(job, outcome)
+            try:
+                label = self._write(job, outcome)
+            except DatabaseError as error:
+                if not self._seems_refused(error, job):
+                    raise
+                label = self._write_placeholder(job, outcome, error)
+            self._failed_writes.pop(job.id, None)
             self._others.popleft()
             self._settled(job)
             self._tell(job, outcome, label)
@@ -154,7 +186,8 @@ class Acks:
         for job, outcome in batch:
             try:
                 taken = self._manager.complete_claims(self.claims([(job, outcome)]), skip_locked=True)
-            except (DataError, IntegrityError) as error:
+            except DatabaseError as error:
+                self._require_database(job)
                 logger.error("The result of job %s cannot be stored: %s", job.id, type(error).__name__)
                 self._completions.popleft()
                 self.add(
@@ -195,6 +228,23 @@ class Acks:
             return after.status if after.status in ("failed", "cancelled") else "retried"
         except (TransitionRefused, JobNotFound):
             return "completed" if self._already_completed([job], or_gone=False) else "lost"
+
+    def _write_placeholder(
+        self, job: RunningJob, outcome: Failed | Released | Written, error: DatabaseError
+    ) -> str:
+        """The end without the texts that the database may have refused; if it takes none, the lease ends the job."""
+        self._require_database(job)
+        logger.error("The end of job %s cannot be stored: %s", job.id, type(error).__name__)
+        if isinstance(outcome, Failed):
+            known = outcome.failure
+            text = "The database refused the error of this attempt."
+            placeholder = replace(known, error=text, exception_class="", traceback="")
+            try:
+                return self._write(job, Failed(placeholder))
+            except DatabaseError:
+                self._require_database(job)
+        logger.error("Job %s is left to its lease: the database takes no end of it", job.id)
+        return "lost"
 
     def _tell(self, job: RunningJob, outcome: Outcome, label: str) -> None:
         self.counts[label] += 1

@@ -6,7 +6,7 @@ import logging
 import time
 from typing import TYPE_CHECKING
 
-from django.db import DataError, IntegrityError
+from django.db import DatabaseError
 from django.db import Error as DatabaseFault
 from django.db import connections as django_connections
 
@@ -61,7 +61,7 @@ class Worker:
         self._wakeup = Wakeup()
         self._leases = Leases(manager, options.lease_seconds)
         self._endings = Endings()
-        self._acks = Acks(manager, self._leases.drop, self._endings.tell)
+        self._acks = Acks(manager, self._leases.drop, self._endings.tell, lease_seconds=options.lease_seconds)
         self._upkeep = Upkeep(manager)
         self._quarantine = Quarantine(enabled=options.isolate_lost)
         self._threads = ThreadPool(options.concurrency, self._report, self._wakeup.ring, self._quarantine)
@@ -211,8 +211,8 @@ class Worker:
         began = time.monotonic()
         try:
             taken, rows = self._manager.exchange(self._acks.claims(batch), self._claim, wanted)
-        except (DataError, IntegrityError):
-            if not batch:
+        except DatabaseError as error:
+            if not self._acks.refuses(error, batch):
                 raise
             self._acks.flush_carefully(batch)
             return
@@ -305,7 +305,9 @@ class Worker:
         batch = self._acks.completions()
         try:
             taken = self._manager.complete_claims(self._acks.claims(batch), skip_locked=True)
-        except (DataError, IntegrityError):
+        except DatabaseError as error:
+            if not self._acks.refuses(error, batch):
+                raise
             self._acks.flush_carefully(batch)
             return
         self._settle(batch, taken)

@@ -33,9 +33,12 @@ class Wakeup:
 
         Returns whether ``also`` is readable.
         """
-        watched: list[socket.socket | int] = [self._reader] if also is None else [self._reader, also]
-        ready = select.select(watched, [], [], max(0.0, timeout))[0]
-        if self._reader in ready:
+        poll = select.poll()  # select.select refuses descriptors above 1,023
+        poll.register(self._reader, select.POLLIN)
+        if also is not None:
+            poll.register(also, select.POLLIN)
+        ready = {descriptor for descriptor, _ in poll.poll(max(0.0, timeout) * 1000)}
+        if self._reader.fileno() in ready:
             with contextlib.suppress(BlockingIOError):
                 while self._reader.recv(4096):
                     pass

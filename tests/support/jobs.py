@@ -35,6 +35,11 @@ def echo(job: Any, **payload: Any) -> dict[str, Any]:
     return payload
 
 
+@job_handler("test.large_result")
+def large_result(job: Any, size: int) -> str:
+    return "x" * size
+
+
 @job_handler("test.fail")
 def fail(job: Any, message: str = "boom") -> None:
     raise RuntimeError(message)
