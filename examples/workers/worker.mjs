@@ -12,6 +12,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 const { JOBS_URL, JOBS_TOKEN } = process.env;
 const WORKER_ID = process.env.WORKER_ID ?? `${hostname()}-${process.pid}-node`;
 const LEASE = Number(process.env.LEASE_SECONDS ?? 60);
+const GRACE = 5; // seconds after a signal; what could not be told to the server by then is left to the lease
 const LONGEST_PAUSE = Number(process.env.LONGEST_PAUSE_SECONDS ?? 5);
 const HEADERS = { "Content-Type": "application/json", Authorization: `Token ${JOBS_TOKEN}` };
 
@@ -27,8 +28,16 @@ const HANDLERS = { "resize-video": resizeVideo };
 // The server said no: the claim is lost, or this program is wrong.
 class Refused extends Error {}
 
+// JSON.parse, but integers of 16 digits and more come as texts: a number of this language holds 53 bits, and would
+// turn a long id into that of another job.
+function parse(text) {
+  const stringOrLong = /"(?:[^"\\]|\\.)*"|(?<![\d.eE+-])-?\d{16,}(?![\d.eE])/g;
+  return JSON.parse(text.replace(stringOrLong, (found) => (found[0] === '"' ? found : `"${found}"`)));
+}
+
 // POSTs `body`, again until there is an answer. All calls here carry what makes that safe.
-async function call(path, body) {
+// `givenUp` is asked after each failure; when it says so, the answer is null.
+async function call(path, body, givenUp = () => false) {
   for (let pause = 0.1; ; pause = Math.min(LONGEST_PAUSE, pause * 2)) {
     let text, wait = pause;
     try {
@@ -39,7 +48,7 @@ async function call(path, body) {
         signal: AbortSignal.timeout(30_000),
       });
       text = await response.text();
-      if (response.ok) return text ? JSON.parse(text) : null;
+      if (response.ok) return text ? parse(text) : null;
       if (![429, 500, 502, 503, 504].includes(response.status)) {
         throw new Refused(`${path}: ${response.status} ${text}`);
       }
@@ -49,12 +58,17 @@ async function call(path, body) {
       text = String(error);
     }
     console.error(`${path}: ${text}; again in ${wait} s`);
-    await sleep(wait * 1000);
+    if (stopping.signal.aborted) await sleep(Math.min(wait, 1) * 1000);
+    else await pauseFor(wait);
+    if (givenUp()) return null;
   }
 }
 
 const stopping = new AbortController(); // aborted by the first signal
-for (const name of ["SIGTERM", "SIGINT"]) process.on(name, () => stopping.abort());
+for (const name of ["SIGTERM", "SIGINT"]) process.on(name, () => {
+  stopping.abort();
+  setTimeout(() => process.exit(1), GRACE * 1000).unref();
+});
 
 async function pauseFor(seconds) {
   await sleep(seconds * 1000, undefined, { signal: stopping.signal }).catch(() => {});
@@ -67,7 +81,7 @@ function claim() {
     types: Object.keys(HANDLERS),
     lease_seconds: LEASE,
     request_id: randomUUID(),
-  });
+  }, () => stopping.signal.aborted);
 }
 
 // Renews the lease at a third of its time, and aborts the work when there is no use in it any more.

@@ -21,6 +21,7 @@ URL = os.environ["JOBS_URL"]
 HEADERS = {"Content-Type": "application/json", "Authorization": f"Token {os.environ['JOBS_TOKEN']}"}
 WORKER_ID = os.environ.get("WORKER_ID", f"{socket.gethostname()}-{os.getpid()}-python")
 LEASE = float(os.environ.get("LEASE_SECONDS", "60"))
+GRACE = 5  # seconds after a signal; what could not be told to the server by then is left to the lease
 LONGEST_PAUSE = float(os.environ.get("LONGEST_PAUSE_SECONDS", "5"))
 
 
@@ -41,8 +42,11 @@ class Stopped(BaseException):
     """The work is to end now: on a signal, or because the claim is lost or the job cancelled."""
 
 
-def call(path, body):
-    """POST ``body``, again until there is an answer. All calls here carry what makes that safe."""
+def call(path, body, given_up=lambda: False):
+    """POST ``body``, again until there is an answer. All calls here carry what makes that safe.
+
+    ``given_up`` is asked after each failure; when it says so, the answer is ``None``.
+    """
     pause = 0.1
     while True:
         request = urllib.request.Request(URL + path, json.dumps(body).encode(), HEADERS)
@@ -58,7 +62,11 @@ def call(path, body):
         except OSError as error:
             text, wait = str(error), pause
         print(f"{path}: {text}; again in {wait:g} s", file=sys.stderr)
-        time.sleep(wait)
+        end = time.monotonic() + wait
+        while (left := end - time.monotonic()) > 0 and not given_up():
+            time.sleep(min(left, 0.2))
+        if given_up():
+            return None
         pause = min(LONGEST_PAUSE, pause * 2)
 
 
@@ -71,9 +79,11 @@ class Worker:
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, self.stop)
         signal.signal(signal.SIGUSR1, self.interrupt)
+        signal.signal(signal.SIGALRM, lambda *_: os._exit(1))
 
     def stop(self, *_):
         self.stopping = True
+        signal.alarm(GRACE)
         self.interrupt()
 
     def interrupt(self, *_):
@@ -88,7 +98,9 @@ class Worker:
                 self.work(job)
                 pause = 0.1
             else:
-                time.sleep(pause)
+                end = time.monotonic() + pause
+                while (left := end - time.monotonic()) > 0 and not self.stopping:
+                    time.sleep(min(left, 0.2))
                 pause = min(LONGEST_PAUSE, pause * 2)
 
     def claim(self):
@@ -101,6 +113,7 @@ class Worker:
                 "lease_seconds": LEASE,
                 "request_id": str(uuid.uuid4()),
             },
+            given_up=lambda: self.stopping,
         )
 
     def work(self, job):

@@ -12,8 +12,8 @@ lease=${LEASE_SECONDS:-60}
 third=$(awk -v lease="$lease" 'BEGIN { print lease / 3 }')
 longest_pause=${LONGEST_PAUSE_SECONDS:-5}
 worker_id=$(jq -Rn --arg id "${WORKER_ID:-$(hostname)-$$-shell}" '$id') # as JSON
+grace=5 # seconds after a signal; what could not be told to the server by then is left to the lease
 folder=$(mktemp -d)
-trap 'rm -r "$folder"' EXIT
 
 # The work: the payload as $1. What it prints is the job's result as JSON; when it fails, what it says to stderr is
 # the reason.
@@ -59,8 +59,35 @@ end() {
 }
 
 stopping=
-trap 'stopping=1' TERM INT
+trap 'deadline=$((SECONDS + grace)); stopping=1' TERM INT
 set -m # each background job gets a process group, so that it can be ended as a whole
+
+# Waits until this shell is gone. If it was killed, ends what it had started, which is named in .groups.
+guard() {
+  local group
+  while kill -0 $$ 2>/dev/null; do sleep 0.3; done
+  for group in $(cat "$folder/.groups" 2>/dev/null); do kill -KILL -- "-$group" 2>/dev/null; done
+  rm -rf "$folder"
+}
+guard </dev/null >/dev/null 2>&1 &
+guard=$!
+trap 'end "$guard"; rm -rf "$folder"' EXIT
+
+# ask PATH BODY: call, in the background, where a signal is heard meanwhile; the answer is in $folder/answer.
+ask() {
+  local pid
+  rm -f "$folder/code"
+  { call "$1" "$2" >"$folder/answer"; echo $? >"$folder/code"; } &
+  pid=$!
+  echo "$pid" >"$folder/.groups"
+  while kill -0 "$pid" 2>/dev/null; do
+    if [ -z "$stopping" ]; then wait "$pid"
+    elif [ "$SECONDS" -lt "$deadline" ]; then sleep 0.1
+    else end "$pid"
+    fi
+  done
+  return "$(cat "$folder/code" 2>/dev/null || echo 2)"
+}
 
 work() { # the job's id, its token, its payload
   local worker beat verb end=
@@ -69,6 +96,7 @@ work() { # the job's id, its token, its payload
   worker=$!
   heartbeat "$1" "$2" &
   beat=$!
+  echo "$worker $beat" >"$folder/.groups"
   # Until the work has ended, or there is no use in it any more; a signal ends the wait as well.
   while [ -z "$stopping" ] && kill -0 "$worker" 2>/dev/null && kill -0 "$beat" 2>/dev/null; do
     wait -n "$worker" "$beat"
@@ -80,16 +108,19 @@ work() { # the job's id, its token, its payload
     '') verb=release ;;
     *) verb=fail end=", \"error\": $(jq -Rs . "$folder/error")" ;;
   esac
-  call "/jobs/$1/$verb" "{\"fencing_token\": $2$end}" >/dev/null
+  ask "/jobs/$1/$verb" "{\"fencing_token\": $2$end}"
 }
 
 pause=0.1
 while [ -z "$stopping" ]; do
   # The same request_id in every try: a claim whose answer was lost is answered again.
-  job=$(call /jobs/claim "{\"worker_id\": $worker_id, \"types\": [\"resize-video\"], \"lease_seconds\": $lease,
-    \"request_id\": \"$(</proc/sys/kernel/random/uuid)\"}") || exit 1
+  ask /jobs/claim "{\"worker_id\": $worker_id, \"types\": [\"resize-video\"], \"lease_seconds\": $lease,
+    \"request_id\": \"$(</proc/sys/kernel/random/uuid)\"}" || { [ -n "$stopping" ] && break; exit 1; }
+  job=$(<"$folder/answer")
   if [ -n "$job" ]; then
-    { read -r id token && read -r payload; } < <(jq -r '"\(.id) \(.fencing_token)", (.payload | tojson)' <<<"$job")
+    [[ $job =~ ^\{\"id\":\ *([0-9]+) ]] # by its text: a number of jq holds 53 bits
+    id=${BASH_REMATCH[1]}
+    { read -r token && read -r payload; } < <(jq -r '.fencing_token, (.payload | tojson)' <<<"$job")
     work "$id" "$token" "$payload"
     pause=0.1
   else

@@ -5,18 +5,22 @@ from __future__ import annotations
 import contextlib
 import os
 import signal
+import socket
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import pytest
+from django.db import connection
 
 from django_jobqueue.models import Job, JobAttempt
 from tests.api.conftest import TYPE, make_caller
 from tests.support.processes import wait_until
 from tests.support.programs import need
+from tests.support.proxy import Proxy
 
 FOLDER = Path(__file__).resolve().parents[2] / "examples" / "workers"
 COMMANDS = {
@@ -33,8 +37,10 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 
 @pytest.fixture(params=COMMANDS)
-def start(request, live_server, transactional_db) -> Iterator[Callable[[], subprocess.Popen[bytes]]]:
-    """Starts a worker of the language."""
+def start(
+    request, live_server, transactional_db, tmp_path
+) -> Iterator[Callable[..., subprocess.Popen[bytes]]]:
+    """Starts a worker of the language, with these ``variables`` in its environment."""
     need(*PROGRAMS[request.param])
     command = COMMANDS[request.param]
     started: list[subprocess.Popen[bytes]] = []
@@ -44,10 +50,11 @@ def start(request, live_server, transactional_db) -> Iterator[Callable[[], subpr
         "JOBS_TOKEN": make_caller("worker", "work_job").token,
         "LEASE_SECONDS": str(LEASE),
         "LONGEST_PAUSE_SECONDS": "0.3",
+        "TMPDIR": str(tmp_path),
     }
 
-    def start() -> subprocess.Popen[bytes]:
-        started.append(subprocess.Popen(command, env=environment, start_new_session=True))
+    def start(**variables: str) -> subprocess.Popen[bytes]:
+        started.append(subprocess.Popen(command, env={**environment, **variables}, start_new_session=True))
         return started[-1]
 
     yield start
@@ -106,6 +113,71 @@ def test_a_stopped_worker_gives_its_job_back_and_ends_well(start):
     given_back = Job.objects.get()
     assert (given_back.status, given_back.retry_count, given_back.fencing_token) == ("pending", 0, 1)
     assert not JobAttempt.objects.exists()
+
+
+def _session(process: subprocess.Popen[bytes]) -> list[int]:
+    """The processes that a worker has started and that are there, with itself."""
+    found = subprocess.run(["ps", "-o", "pid=,stat=", "-s", str(process.pid)], capture_output=True, text=True)
+    return [int(line.split()[0]) for line in found.stdout.splitlines() if "Z" not in line.split()[1]]
+
+
+AWAY = ["refuses", "is silent"]
+
+
+@pytest.fixture(params=AWAY)
+def away(request) -> Iterator[str]:
+    """The address of a server that is away."""
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        url = f"http://127.0.0.1:{listening.getsockname()[1]}"
+        if request.param == "refuses":
+            listening.close()
+        yield url
+
+
+def test_a_worker_without_a_server_ends_within_seconds(start, away):
+    process = start(JOBS_URL=away, LONGEST_PAUSE_SECONDS="30")
+    time.sleep(2)  # until it has called in vain: nothing tells of it
+    begun = time.monotonic()
+    process.send_signal(signal.SIGTERM)
+    process.wait(25)
+    assert time.monotonic() - begun < 15  # of 30, with room for a busy machine
+    wait_until(lambda: not _session(process))
+
+
+@pytest.mark.parametrize("how", AWAY)
+def test_a_worker_whose_server_went_away_ends_within_seconds_and_leaves_its_job_to_the_lease(
+    start, live_server, how
+):
+    job = enqueue(payload={"width": 4, "height": 1, "seconds": 60})[0]
+    relay = Proxy(urlsplit(live_server.url).port)
+    process = start(JOBS_URL=f"http://127.0.0.1:{relay.port}", LEASE_SECONDS="60")
+    wait_until(lambda: status(job) == "running")
+    (relay.refuse if how == "refuses" else relay.freeze)()
+    process.send_signal(signal.SIGTERM)
+    process.wait(25)
+    wait_until(lambda: not _session(process))
+    relay.close()
+    assert status(job) == "running"
+
+
+def test_a_killed_worker_leaves_nothing_behind(start, tmp_path):
+    job = enqueue(payload={"width": 4, "height": 1, "seconds": 60})[0]
+    process = start()
+    wait_until(lambda: status(job) == "running")
+    process.kill()  # itself alone
+    process.wait(10)
+    wait_until(lambda: not _session(process))
+    wait_until(lambda: not list(tmp_path.iterdir()))
+
+
+@pytest.mark.parametrize("job_id", [2**53 + 1, 2**63 - 1])
+def test_a_worker_keeps_ids_past_53_bits(start, job_id):
+    enqueue()
+    with connection.cursor() as cursor:
+        cursor.execute("UPDATE django_jobqueue_job SET id = %s", [job_id])
+    process = start()
+    wait_until(lambda: status(job_id) == "completed")
+    stop(process)
 
 
 def test_an_idle_worker_stops_at_once(start):
