@@ -120,6 +120,10 @@ def claim(request: Request, body: dict[str, Any]) -> list[Job]:
     take: Any = partial(claim_once, Job.objects) if "request_id" in choice else Job.objects.claim_many
     until = time.monotonic() + wait
     jobs: list[Job] = take(**choice)
-    while not jobs and (left := until - time.monotonic()) > 0 and wait_for_jobs(choice.get("queues"), left):
+    while (
+        not jobs
+        and (left := until - time.monotonic()) > 0
+        and wait_for_jobs(choice.get("queues"), left, principal=choice["claimed_by"])
+    ):
         jobs = take(**choice)
     return jobs

@@ -10,6 +10,7 @@ from django.views.decorators.debug import sensitive_variables
 from django_filters.rest_framework import DjangoFilterBackend
 from rest_framework import status
 from rest_framework.exceptions import ParseError, PermissionDenied
+from rest_framework.negotiation import DefaultContentNegotiation
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.settings import api_settings
@@ -35,12 +36,24 @@ from django_jobqueue.jobs.outsiders import PRIVATE
 from django_jobqueue.jobs.queryset import JobQuerySet
 from django_jobqueue.models import Job, Priority, Status
 
+_PARAMETERS = (*JobFilter.base_filters, "cursor", "page_size")
+
+
+class _Negotiation(DefaultContentNegotiation):
+    """A parameter of the list is what it is, also where ``URL_FORMAT_OVERRIDE`` has the same name."""
+
+    def filter_renderers(self, renderers: Any, format: str) -> Any:
+        if self.settings.URL_FORMAT_OVERRIDE in _PARAMETERS:
+            return renderers
+        return super().filter_renderers(renderers, format)
+
 
 class JobList(JobQueueView):
     """POST adds a job. GET lists the jobs, the newest first."""
 
     permission_classes = [ViewOrEnqueueJob]
     filter_backends = [DjangoFilterBackend]
+    content_negotiation_class = _Negotiation
     filterset_class = JobFilter
     pagination_class = JobPagination
     serializer_class = bodies.EnqueueBody
@@ -133,8 +146,7 @@ def _check_query(request: Request) -> None:
         unquote_to_bytes(request.META.get("QUERY_STRING", "")).decode()
     except UnicodeDecodeError:
         raise ParseError("The query string is not UTF-8.") from None
-    known = [*JobFilter.base_filters, "cursor", "page_size"]
-    refuse_unknown(request.query_params, [*known, api_settings.URL_FORMAT_OVERRIDE or "format"])
+    refuse_unknown(request.query_params, [*_PARAMETERS, api_settings.URL_FORMAT_OVERRIDE or "format"])
 
 
 def _load_private(page: Sequence[Job], request: Request) -> None:

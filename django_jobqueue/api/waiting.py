@@ -6,6 +6,7 @@ import asyncio
 import logging
 import threading
 import time
+from collections import Counter
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 
@@ -24,38 +25,45 @@ logger = logging.getLogger("django_jobqueue")
 SHORTEST_PAUSE = 0.02
 
 
-def wait_for_jobs(queues: Collection[str] | None, seconds: float) -> bool:
+def wait_for_jobs(queues: Collection[str] | None, seconds: float, *, principal: str) -> bool:
     """Wait until one of ``queues`` (``None``: any) may have a pending job; false when ``seconds`` are over.
 
     Called in the thread of a request under ASGI. While it waits, the thread holds no database connection, and
     a caller that goes away ends it with ``CancelledError``. At most ``API_MAX_WAITING`` calls of a process
-    wait; further ones are answered at once.
+    wait; further ones are answered at once, or take a place from the principal that has the most.
     """
     connections.close_all()
-    return async_to_sync(_wait)(queues, seconds)
+    return async_to_sync(_wait)(queues, seconds, principal)
 
 
-async def _wait(queues: Collection[str] | None, seconds: float) -> bool:
-    with _watcher.waiter(queues) as waiter:
+async def _wait(queues: Collection[str] | None, seconds: float, principal: str) -> bool:
+    with _watcher.waiter(queues, principal) as waiter:
         if waiter is None:
             return False
         try:
             await asyncio.wait_for(waiter.event.wait(), seconds)
         except TimeoutError:
             return False
-        return True
+        return not waiter.sent_away
 
 
 class Waiter:
     """A claim that waits, in an event loop of its own."""
 
-    def __init__(self, queues: Collection[str] | None) -> None:
+    def __init__(self, queues: Collection[str] | None, principal: str) -> None:
         self.queues = queues
+        self.principal = principal
         self.event = asyncio.Event()
+        self.sent_away = False
         self._loop = asyncio.get_running_loop()
 
+    def send_away(self) -> None:
+        """End the wait in vain."""
+        self.sent_away = True
+        self.wake()
+
     def wake(self) -> None:
-        """Called from the watcher's thread."""
+        """Called from other threads."""
         if not self._loop.is_closed():
             self._loop.call_soon_threadsafe(self.event.set)
 
@@ -65,18 +73,18 @@ class Watcher:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._waiters: set[Waiter] = set()
+        self._waiters: dict[Waiter, None] = {}  # in the order in which they came
         self._bell: Wakeup | None = None
 
     @contextmanager
-    def waiter(self, queues: Collection[str] | None) -> Iterator[Waiter | None]:
+    def waiter(self, queues: Collection[str] | None, principal: str) -> Iterator[Waiter | None]:
         """A new waiter for the time of the block; ``None`` when too many wait already."""
-        waiter = Waiter(queues)
+        waiter = Waiter(queues, principal)
         with self._lock:
-            if len(self._waiters) >= settings().API_MAX_WAITING:
+            if len(self._waiters) >= settings().API_MAX_WAITING and not self._make_room(principal):
                 waiter = None  # type: ignore[assignment]
             else:
-                self._waiters.add(waiter)
+                self._waiters[waiter] = None
                 if self._bell is None:
                     self._bell = Wakeup()
                     threading.Thread(target=self._run, args=[self._bell], daemon=True).start()
@@ -85,9 +93,22 @@ class Watcher:
             yield waiter
         finally:
             with self._lock:
-                self._waiters.discard(waiter)
+                self._waiters.pop(waiter, None)
                 if self._bell is not None and not self._waiters:
                     self._bell.ring()
+
+    def _make_room(self, principal: str) -> bool:
+        """Send away who waits longest of the principal with the most places, unless this one would have as many."""
+        places = Counter(waiter.principal for waiter in self._waiters)
+        if not places:
+            return False
+        holder, most = places.most_common(1)[0]
+        if places[principal] + 1 >= most:
+            return False
+        first = next(waiter for waiter in self._waiters if waiter.principal == holder)
+        del self._waiters[first]
+        first.send_away()
+        return True
 
     def _run(self, bell: Wakeup) -> None:
         listener = Listener(Job.objects)

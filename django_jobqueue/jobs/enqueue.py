@@ -185,7 +185,16 @@ def _replay(manager: JobManager, row: NewRow, found: Job) -> Enqueued:
 def _difference(row: NewRow, job: Job) -> str:
     if job.type != row.type:
         return "type"
-    return "payload" if job.payload != json.loads(row.payload) else ""
+    return "" if _same(job.payload, json.loads(row.payload)) else "payload"
+
+
+def _same(one: Any, other: Any) -> bool:
+    """Whether two JSON values are equal; to Python alone ``True``, ``1`` and ``1.0`` are."""
+    if one.__class__ is not other.__class__ or one != other:
+        return False
+    if isinstance(one, dict):
+        return all(_same(value, other[name]) for name, value in one.items())
+    return not isinstance(one, list) or all(map(_same, one, other))
 
 
 def _insert(

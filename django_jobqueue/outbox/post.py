@@ -5,15 +5,17 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import ssl
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from socket import SOCK_STREAM
+from typing import Any
 
 import httpx
 
 from django_jobqueue.outbox.address import usable
 
+_HEAD = 100_000  # bytes that may come before the answer: informational ones (1xx) can be without end
 _ADDRESSES = 4  # of one host that are tried, each for a part of the time
 
 
@@ -77,6 +79,7 @@ async def _send(
     connect_timeout: float,
 ) -> httpx.Response:
     """The answer of the first address that takes the connection."""
+    head = _Head()
     refused: httpx.TransportError | None = None
     for address in addresses:
         pinned = httpx.Request(
@@ -87,6 +90,7 @@ async def _send(
             extensions={
                 "sni_hostname": request.url.raw_host.decode("ascii"),
                 "timeout": {"connect": connect_timeout},
+                "trace": head.trace,
             },
         )
         try:
@@ -95,6 +99,31 @@ async def _send(
             refused = error
     assert refused is not None  # there is an address
     raise refused
+
+
+class _Head:
+    """Counts what comes before the answer, which httpx reads past without a bound."""
+
+    def __init__(self) -> None:
+        self.left = _HEAD
+        self.complete = False
+
+    async def trace(self, event: str, info: dict[str, Any]) -> None:
+        """Told by httpx of each step of the request."""
+        if event in ("connection.connect_tcp.complete", "connection.start_tls.complete"):
+            stream = info["return_value"]
+            stream.read = partial(self._read, stream.read)
+        elif event == "http11.receive_response_headers.complete":
+            self.complete = True
+
+    async def _read(self, read: Callable[..., Awaitable[bytes]], *args: Any, **kwargs: Any) -> bytes:
+        if self.complete:
+            return await read(*args, **kwargs)
+        if self.left <= 0:
+            raise httpx.RemoteProtocolError(f"{_HEAD:,} bytes came, and no answer with them")
+        data = await read(*args, **kwargs)
+        self.left -= len(data)
+        return data
 
 
 async def _read(response: httpx.Response, max_bytes: int) -> bytes:

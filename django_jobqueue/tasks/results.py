@@ -173,9 +173,10 @@ def _cancelled(framework: Framework) -> Any:
 
 
 def _may_have_attempts(job: Job) -> bool:
-    """Whether a claim of this job may have ended without success: only such an end writes ``error``."""
-    open_or_won = job.status in ("running", "completed")
-    return job.error != "" and job.fencing_token > (1 if open_or_won else 0)
+    """Whether a claim of this job may have ended without success: that writes ``error``, a success empties it."""
+    if job.status == "completed":
+        return job.fencing_token > 1
+    return job.error != "" and job.fencing_token > (1 if job.status == "running" else 0)
 
 
 def _task_of(job: Job) -> Any:

@@ -313,7 +313,7 @@ class Vendor(Waits, ABC):
     @property
     def _completion(self) -> str:
         return (
-            "status = 'completed', result = {value}, lease_expires_at = NULL, "
+            "status = 'completed', result = {value}, error = '', lease_expires_at = NULL, "
             f"finished_at = {self.now}, updated_at = {self.now}"
         )
 

@@ -6,6 +6,7 @@ from urllib.parse import quote, urlencode
 import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
+from rest_framework.settings import api_settings
 
 from django_jobqueue.models import Job
 from tests.api.conftest import TYPE
@@ -178,3 +179,21 @@ def test_times_are_utc_whatever_the_time_zone_of_the_project(operator, settings)
     shown = operator.get("/jobs").json()["results"][0]
     assert shown["run_at"] == "2199-01-01T00:00:00.000000Z"
     assert shown["created_at"].endswith("Z")
+
+
+@pytest.mark.parametrize("name", ["type", "queue", "format", None])
+def test_the_filters_mean_what_they_say_whatever_the_project_calls_its_format_parameter(
+    operator, name, monkeypatch
+):
+    monkeypatch.setattr(api_settings, "URL_FORMAT_OVERRIDE", name)
+    wanted = Job.objects.enqueue(TYPE, queue="mail").pk
+    Job.objects.enqueue("test.effect", queue="mail")
+    Job.objects.enqueue(TYPE, queue="other")
+    response = operator.get(f"/jobs?type={TYPE}&queue=mail")
+    assert (response.status_code, ids(response)) == (200, [wanted])
+
+
+def test_the_format_parameter_of_the_project_still_works(operator, monkeypatch):
+    monkeypatch.setattr(api_settings, "URL_FORMAT_OVERRIDE", "as")
+    assert operator.get("/jobs?as=json").status_code == 200
+    assert operator.get("/jobs?as=xml").status_code == 404

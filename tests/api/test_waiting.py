@@ -114,6 +114,24 @@ def test_no_more_claims_wait_than_the_setting_allows(processes, token, waiting):
     assert [future.result(20).status for future in futures] == [200, 200]
 
 
+def test_a_principal_that_waits_everywhere_leaves_others_their_share(processes, token, waiting):
+    server = start_server(processes, API_MAX_WAITING=4)
+    other = make_caller("other", "work_job").token
+    greedy = [waiting.submit(claim, server, token, wait_seconds=20) for _ in range(4)]
+    with pytest.raises(TimeoutError):
+        greedy[0].result(2)
+    modest = [waiting.submit(claim, server, other, wait_seconds=20) for _ in range(2)]
+    wait_until(lambda: sum(future.done() for future in greedy) == 2)
+    assert [future.result().status for future in greedy if future.done()] == [204, 204]
+    assert not any(future.done() for future in modest)
+    for one in (token, other):  # each has its half: nobody is sent away any more
+        answer, took = timed(lambda one=one: claim(server, one, wait_seconds=15))
+        assert (answer.status, took < 10) == (204, True)
+    Job.objects.enqueue_many([{"type": TYPE}] * 4)
+    assert [future.result(20).status for future in modest] == [200, 200]
+    assert sorted(future.result(20).status for future in greedy) == [200, 200, 204, 204]
+
+
 def test_a_caller_that_goes_away_takes_no_job(processes, token):
     server = start_server(processes, API_MAX_WAITING=1)
     target = urlsplit(server)

@@ -111,6 +111,36 @@ def test_a_mismatch_can_be_an_error(jobs, settings, type, payload, different):
     assert row_of(job.pk) == before
 
 
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        (True, 1),
+        (False, 0),
+        (1, 1.0),
+        (True, 1.0),
+        ([True], [1]),
+        ({"a": [{"b": 0}]}, {"a": [{"b": False}]}),
+        (None, False),
+        ("1", 1),
+    ],
+)
+@pytest.mark.parametrize("many", [False, True])
+def test_values_that_json_tells_apart_are_different_payloads(jobs, settings, one, other, many):
+    settings.JOBQUEUE = {"IDEMPOTENCY_MISMATCH": "reject"}
+    for first, second in ((one, other), (other, one)):
+        key = f"{first!r}, {second!r}"
+        jobs.enqueue("test.noop", {"v": first}, idempotency_key=key)
+        assert jobs.enqueue("test.noop", {"v": first}, idempotency_key=key).mismatch == ""
+        if many:
+            (outcome,) = jobs.enqueue_many(
+                [{"type": "test.noop", "payload": {"v": second}, "idempotency_key": key}]
+            )
+            assert outcome.error.different == "payload"
+        else:
+            with pytest.raises(IdempotencyMismatch):
+                jobs.enqueue("test.noop", {"v": second}, idempotency_key=key)
+
+
 @pytest.mark.parametrize("mode", ["return", "reject"])
 def test_the_same_request_is_no_mismatch(jobs, settings, mode):
     settings.JOBQUEUE = {"IDEMPOTENCY_MISMATCH": mode}

@@ -8,8 +8,10 @@ import pytest
 
 from django_jobqueue import constant, exponential, linear
 from django_jobqueue.backoff import MAX_DELAY
+from django_jobqueue.jobs.pending.take import Wanted
 from django_jobqueue.jobs.retry_policy import Failure
 from django_jobqueue.models import JobAttempt
+from django_jobqueue.vendors import Claim, HeldClaim
 from tests.support.rows import claimed
 
 
@@ -48,7 +50,25 @@ def test_the_error_is_kept_through_the_next_run(jobs):
     fail(jobs, claimed())
     job = jobs.claim(worker_id="worker-2")
     assert job.error == "boom"
-    assert jobs.complete(job.pk, fencing_token=2).error == "boom"
+    assert jobs.complete(job.pk, fencing_token=2).error == ""
+
+
+@pytest.mark.parametrize("complete", ["complete_many", "exchange"])
+def test_a_job_that_has_completed_has_no_error_and_keeps_its_attempts(jobs, complete):
+    fail(jobs, claimed())
+    job = jobs.claim(worker_id="worker-2")
+    if complete == "complete_many":
+        assert jobs.complete_many([(job.pk, 2, None)]) == {job.pk}
+    else:
+        done, _ = jobs.exchange(
+            [HeldClaim(job.pk, 2)],
+            Claim(worker_id="w", claimed_by="", lease_seconds=60.0),
+            Wanted(1, ("default",)),
+        )
+        assert done == {job.pk}
+    after = jobs.get(pk=job.pk)
+    assert (after.status, after.error) == ("completed", "")
+    assert [attempt.message for attempt in after.attempts.all()] == ["boom"]
 
 
 def test_the_latest_error_replaces_the_one_before(jobs):

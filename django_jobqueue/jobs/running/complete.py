@@ -39,6 +39,7 @@ def complete(
         holds(fencing_token, claimed_by),
         status="completed",
         result=None if result is None else JSONText(dump_result(result)),
+        error="",
         lease_expires_at=None,
         finished_at=Now(),
     )
