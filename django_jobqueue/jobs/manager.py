@@ -16,7 +16,7 @@ from django_jobqueue.jobs.running.complete import complete, complete_claims, com
 from django_jobqueue.jobs.running.exchange import exchange
 from django_jobqueue.jobs.running.fail import fail
 from django_jobqueue.jobs.running.heartbeat import heartbeat, renew_many
-from django_jobqueue.jobs.running.reap import list_stale, reap
+from django_jobqueue.jobs.running.reap import list_stale, reap, reap_batches
 from django_jobqueue.jobs.running.release import release
 from django_jobqueue.jobs.running.retry_or_fail import retry_or_fail
 from django_jobqueue.jobs.scheduled.promote import promote, run_now
@@ -50,6 +50,7 @@ class JobManager(models.Manager["Job"]):
     retry_or_fail = retry_or_fail
     fail = fail
     reap = reap
+    reap_batches = reap_batches
     list_stale = list_stale
     # running -> pending | scheduled | cancelled
     release = release

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from functools import partial
 from typing import TYPE_CHECKING
 
 from django.db import connections, transaction
@@ -37,7 +36,13 @@ def tell_workers(manager: JobManager, queue: str) -> None:
         return
     if not connection.in_atomic_block and _told_just_now(alias, queue):
         return
-    transaction.on_commit(partial(_tell, alias, channel_of(manager), queue), using=alias, robust=True)
+
+    def tell() -> (
+        None
+    ):  # no partial: Django names the function of a robust hook that fails, and partials have no name
+        _tell(alias, channel_of(manager), queue)
+
+    transaction.on_commit(tell, using=alias, robust=True)
 
 
 def _told_just_now(alias: str, queue: str) -> bool:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from django.db import DatabaseError
+from django.db import DatabaseError, connection
+from django.test.utils import CaptureQueriesContext
 
 from django_jobqueue import constant
 from django_jobqueue.jobs.running import reap as module
@@ -201,3 +202,37 @@ def test_a_lost_database_is_not_taken_for_a_bad_row(monkeypatch):
     monkeypatch.setattr(module, "retry_or_fail_many", lose_it)
     with pytest.raises(DatabaseError, match="the server has gone"):
         Job.objects.reap()
+
+
+def test_a_reap_reads_no_further_than_it_goes_and_no_payloads(jobs, monkeypatch):
+    monkeypatch.setattr(module, "BATCH", 2)
+    ids = [stale(queue=str(number)).pk for number in range(5)]
+    with CaptureQueriesContext(connection) as queries:
+        batches = jobs.reap_batches()
+        assert {job.pk for job in next(batches)} <= set(ids)
+        assert jobs.filter(status="running").count() == 3
+        assert [len(batch) for batch in batches] == [2, 1]
+    reads = [query["sql"] for query in queries if query["sql"].lstrip("(").startswith("SELECT")]
+    assert not [sql for sql in reads if "payload" in sql]
+    listings = [sql for sql in reads if "LIMIT 2" in sql]
+    assert len(listings) == 3
+
+
+def test_a_limited_reap_lists_no_more_than_its_limit(jobs):
+    for number in range(3):
+        stale(queue=str(number))
+    with CaptureQueriesContext(connection) as queries:
+        assert len(jobs.reap(limit=1)) == 1
+    assert len([query for query in queries if "LIMIT 1" in query["sql"]]) == 1
+
+
+def test_what_is_claimed_again_during_a_reap_is_not_taken_again(jobs, monkeypatch):
+    monkeypatch.setattr(module, "BATCH", 1)
+    ids = [stale(queue=str(number)).pk for number in range(3)]
+    reaped: list[int] = []
+    for batch in jobs.reap_batches(older_than=0):
+        reaped += [job.pk for job in batch]
+        assert len(reaped) <= 3
+        while jobs.claim(worker_id="again", lease_seconds=3600) is not None:
+            """Claims all that came back."""
+    assert sorted(reaped) == ids

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import time
+from contextlib import nullcontext
 
 import pytest
-from django.db import connection, transaction
+from django.db import OperationalError, connection, transaction
 
 from django_jobqueue.models import Job
 from django_jobqueue.vendors import vendor_for
@@ -89,6 +90,27 @@ if vendor_for(connection).notifies:
                 Job.objects.enqueue("test.noop", queue="untold")
                 raise RuntimeError
         assert told == ["told"]
+
+    @pytest.mark.parametrize("in_transaction", [True, False])
+    @pytest.mark.parametrize("add", ["one", "many"])
+    def test_a_notification_that_fails_after_the_commit_never_reaches_the_enqueuer(in_transaction, add):
+        def refuse(execute, sql, params, many, context):
+            if "pg_notify" in sql:
+                refused.append(params[1])
+                raise OperationalError("the line was cut")
+            return execute(sql, params, many, context)
+
+        refused: list[str] = []
+        queue = f"cut {add} {in_transaction}"  # a queue of its own: no notification is held back
+        later: list[str] = []
+        with connection.execute_wrapper(refuse), transaction.atomic() if in_transaction else nullcontext():
+            if add == "one":
+                Job.objects.enqueue("test.noop", queue=queue)
+            else:
+                Job.objects.enqueue_many([{"type": "test.noop", "queue": queue}] * 3)
+            transaction.on_commit(lambda: later.append(queue))
+        assert (refused, later) == ([queue], [queue])
+        assert Job.objects.filter(queue=queue).count() == (1 if add == "one" else 3)
 
     def test_a_process_tells_of_a_queue_at_most_once_in_the_interval():
         told: list[str] = []

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 from django.db import DatabaseError, connections
@@ -34,20 +34,40 @@ def reap(manager: JobManager, *, older_than: float | None = None, limit: int | N
     transactions of up to 500. Rows that another transaction holds are passed over, and one that cannot be
     changed hides none behind it. ``limit`` bounds how many are reaped.
     """
+    return [job for batch in reap_batches(manager, older_than=older_than, limit=limit) for job in batch]
+
+
+def reap_batches(
+    manager: JobManager, *, older_than: float | None = None, limit: int | None = None
+) -> Iterator[list[Job]]:
+    """``reap`` in steps: yields what each transaction reaped, and keeps nothing of the steps before.
+
+    The jobs come without payload, result and progress, which are loaded when they are read.
+    """
     stale = _stale(older_than)
 
     def failure_of(job: Job) -> Failure:
         return Failure(error=_reason(job.worker_id, older_than), outcome="lost")
 
-    # One listing without locks: ``stale`` guards what follows.
-    listed = list(list_stale(manager, older_than=older_than).values_list("pk", flat=True))
-    place = {job_id: number for number, job_id in enumerate(listed)}
-    reaped: list[Job] = []
-    while listed and (limit is None or len(reaped) < limit):
-        size = BATCH if limit is None else min(BATCH, limit - len(reaped))
-        some, listed = listed[:size], listed[size:]
-        reaped += sorted(_reap(manager, some, failure_of, stale), key=lambda job: place[job.pk])
-    return reaped
+    # Listed without locks: ``stale`` guards what follows. Each page begins behind the last row of the one before,
+    # so that what is passed over hides nothing, and what is claimed again meanwhile is not met a second time.
+    left = list_stale(manager, older_than=older_than).order_by("lease_expires_at", "pk")
+    page, began, reaped = left, None, 0
+    while limit is None or reaped < limit:
+        size = BATCH if limit is None else min(BATCH, limit - reaped)
+        listed = list(page.values_list("pk", "lease_expires_at", Now())[:size])
+        if not listed:
+            return
+        place = {job_id: number for number, (job_id, _, _) in enumerate(listed)}
+        batch = sorted(_reap(manager, list(place), failure_of, stale), key=lambda job: place[job.pk])
+        reaped += len(batch)
+        yield batch
+        if len(listed) < size:
+            return
+        last, lease, read_at = listed[-1]
+        began = began or read_at
+        behind = Q(lease_expires_at__gt=lease) | Q(lease_expires_at=lease, pk__gt=last)
+        page = left.filter(behind, claimed_at__lte=began)
 
 
 def _reap(

@@ -71,6 +71,10 @@ def retry_or_fail(
     return retry_transient(connections[alias], end_attempt)
 
 
+_LARGE = ("payload", "result", "progress")
+"""What no decision needs."""
+
+
 def retry_or_fail_many(
     manager: JobManager, job_ids: Collection[int], failure_of: Callable[[Job], Failure], *, only_if: Q
 ) -> list[Job]:
@@ -85,7 +89,7 @@ def retry_or_fail_many(
         with transaction.atomic(using=alias):
             skip_locked = connections[alias].features.has_select_for_update_skip_locked
             lost = _locked(manager, only_if & Q(pk__in=job_ids), skip_locked=skip_locked)
-            before = {job.pk: job for job in lost.order_by("pk")}
+            before = {job.pk: job for job in lost.defer(*_LARGE).order_by("pk")}
             failures = {job.pk: failure_of(job) for job in before.values()}
             alike: defaultdict[tuple[Decision, str], list[int]] = defaultdict(list)
             for pk, job in before.items():
@@ -95,7 +99,7 @@ def retry_or_fail_many(
                 rows = manager.using(alias).filter(in_source_of("retry_or_fail"), pk__in=pks)
                 if rows.update(**changes) != len(pks):
                     raise ClaimLost(pks[0])
-            after = [job for _, job in sorted(manager.using(alias).in_bulk(before).items())]
+            after = [job for _, job in sorted(manager.using(alias).defer(*_LARGE).in_bulk(before).items())]
             attempts = attempts_of(manager)
             counted = attempts.filter(job__in=before).order_by().values_list("job").annotate(Count("pk"))
             numbers = dict(counted)

@@ -45,12 +45,13 @@ class Command(BaseCommand):
         if options["dry_run"]:
             stale = Job.objects.list_stale(older_than=older_than).without_payloads()
             return Counter({"stale": stale.count()})
-        reaped = Job.objects.reap(older_than=older_than)
-        forget_requests(Job.objects)
-        if options["verbosity"] >= 2:
-            for job in reaped:
+        counts: Counter[str] = Counter()
+        for batch in Job.objects.reap_batches(older_than=older_than):
+            counts.update(str(job.status) for job in batch)
+            for job in batch if options["verbosity"] >= 2 else ():
                 self.stdout.write(f"Job {job.pk} ({inert(job.type)}) is {job.status} now.")
-        return Counter(str(job.status) for job in reaped)
+        forget_requests(Job.objects)
+        return counts
 
     def _sentence(self, counts: Counter[str], dry_run: bool) -> str:
         if dry_run:
