@@ -27,6 +27,7 @@ from django_jobqueue.jobs.limits import MAX_ID
 from django_jobqueue.jobs.model import Job
 from django_jobqueue.jobs.outsiders import may_read
 from django_jobqueue.jobs.status import Status, sources
+from django_jobqueue.ledger.keys import key_prefix
 from django_jobqueue.vendors import Now
 
 if TYPE_CHECKING:
@@ -145,6 +146,9 @@ class JobAdmin(ListColumns, _ModelAdmin):
                 if verb.applies_to(job.status) and _may(request, *verb.permissions)
             ],
             "facts": page.facts(job),
+            "executions": key_prefix(job.pk, job.idempotency_key)
+            if _may(request, "django_jobqueue.view_jobexecution")
+            else "",
             "error": page.error(job, redacted=redacted),
             "attempts": attempts[: page.ATTEMPTS],
             "more_attempts": len(attempts) > page.ATTEMPTS,

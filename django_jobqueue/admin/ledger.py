@@ -24,6 +24,9 @@ from django_jobqueue.admin.filters import ExactFilter, known_types
 from django_jobqueue.admin.html import absolute, badge, clipped, distance, duration, moment, two_lines
 from django_jobqueue.admin.page import REDACTED, Entry
 from django_jobqueue.exceptions import InvalidJob, NotInDoubt
+from django_jobqueue.jobs.model import Job
+from django_jobqueue.jobs.sensitive import redact_json, redact_text, sensitive_names
+from django_jobqueue.ledger.keys import job_of
 from django_jobqueue.ledger.model import JobExecution
 from django_jobqueue.vendors import Now
 
@@ -211,7 +214,10 @@ class ExecutionAdmin(_ModelAdmin):
     def _page(self, request: HttpRequest, execution: JobExecution) -> dict[str, Any]:
         state = state_of(execution)
         redacted = not request.user.has_perm("django_jobqueue.view_job_payload")
-        result = execution.result
+        job = _job_of(execution)
+        names = sensitive_names(execution.job_type)
+        error = redact_text(execution.error, None if job is None else job.payload, names)
+        result = redact_json(execution.result, names)
         return {
             "title": str(execution),
             "subtitle": None,
@@ -225,7 +231,8 @@ class ExecutionAdmin(_ModelAdmin):
                 Entry("owner", execution.owner),
                 *_times(execution),
             ],
-            "error": REDACTED if redacted and execution.error else execution.error,
+            "job": job if request.user.has_perm("django_jobqueue.view_job") else None,
+            "error": REDACTED if redacted and error else error,
             "result": None
             if result is None
             else REDACTED
@@ -322,6 +329,12 @@ class ExecutionAdmin(_ModelAdmin):
         url = reverse(name, args=args, current_app=self.admin_site.name)
         kept: dict[str, Any] = {"preserved_filters": self.get_preserved_filters(request), "opts": self.opts}
         return add_preserved_filters(kept, url)
+
+
+def _job_of(execution: JobExecution) -> Job | None:
+    """The job that this is an effect of, if it is there and the key tells."""
+    found = job_of(execution.pk)
+    return Job.objects.using(Job.objects.write_alias).filter(**found).first() if found else None
 
 
 def _when(execution: JobExecution) -> SafeString:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import uuid
+from typing import Any
 
 from django_jobqueue.exceptions import InvalidJob
 from django_jobqueue.jobs import limits
@@ -26,6 +27,20 @@ def execution_key(job_id: int, idempotency_key: str | None, name: str) -> str:
     assert idempotency_key is not None  # an id is short
     digest = hashlib.sha256(idempotency_key.encode()).hexdigest()
     return f"sha:{idempotency_key[:_SHOWN]}~{digest}:{name}"
+
+
+def key_prefix(job_id: int, idempotency_key: str | None) -> str:
+    """How the keys of all effects of a job begin, but for keys that had to be shortened."""
+    return _full_key(job_id, idempotency_key, "_").removesuffix("_")
+
+
+def job_of(key: str) -> dict[str, Any]:
+    """What finds the job whose effect has this key in the ledger, as a filter; empty for other keys."""
+    kind, _, rest = key.partition(":")
+    holder, _, _ = rest.rpartition(":")
+    if kind == "job" and holder.isascii() and holder.isdecimal() and int(holder) <= limits.MAX_ID:
+        return {"pk": int(holder)}
+    return {"idempotency_key": holder} if kind == "key" and holder else {}
 
 
 def effect_key(job_id: int, idempotency_key: str | None, name: str) -> str:

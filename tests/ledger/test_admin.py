@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -11,10 +12,12 @@ from django.contrib.auth.models import Permission
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
+from django.utils import timezone
 
-from django_jobqueue import once
+from django_jobqueue import job_handler, once, registry
 from django_jobqueue.exceptions import ResultNotStored
-from django_jobqueue.models import JobExecution
+from django_jobqueue.ledger.keys import execution_key
+from django_jobqueue.models import Job, JobExecution
 from tests.admin.conftest import told
 from tests.ledger.conftest import entry
 
@@ -286,3 +289,51 @@ def test_the_list_loads_no_results(chief, gateway):
     asked = [query["sql"] for query in queries if table in query["sql"]]
     assert asked
     assert [sql for sql in asked if "result" in sql.replace("without_result", "")] == []
+
+
+@pytest.fixture
+def pay():
+    @job_handler("test.pay", sensitive=["card"])
+    def handler(job, *, card):
+        """Never run here."""
+
+    yield "test.pay"
+    registry.unregister("test.pay")
+
+
+@pytest.mark.parametrize("key", [None, "order:7"])
+def test_sensitive_values_are_masked_and_a_job_and_its_executions_link_to_each_other(client, pay, key):
+    client.force_login(get_user_model().objects.create_superuser("chief"))
+    job = Job.objects.enqueue(pay, {"card": "4111-1111"}, idempotency_key=key)
+    Job.objects.enqueue(pay, {"card": "4111-1111"}, idempotency_key="other")
+    execution = execution_key(job.pk, key, "charge")
+    now = timezone.now()
+    common = {"job_type": pay, "owner": "w", "created_at": now, "completed_at": now}
+    JobExecution.objects.bulk_create(
+        [
+            JobExecution(
+                idempotency_key=execution,
+                status="failed",
+                result={"card": "4111-1111", "paid": True},
+                error="card 4111-1111 was refused",
+                **common,
+            ),
+            JobExecution(idempotency_key="of-no-job", status="completed", result=1, **common),
+        ]
+    )
+    url = reverse("admin:django_jobqueue_jobexecution_change", args=[quote(execution)])
+    page = client.get(url).content.decode()
+    assert "4111-1111" not in page
+    assert "card [redacted] was refused" in page
+    job_url = reverse("admin:django_jobqueue_job_change", args=[job.pk])
+    assert f'href="{job_url}"' in page
+    assert '<pre class="jobqueue-block" tabindex="0">' in page
+    link = re.search(rf'href="({re.escape(reverse(LIST))}\?q=[^"]+)"', client.get(job_url).content.decode())
+    assert link
+    listed = client.get(link[1]).context["cl"].result_list
+    assert [one.pk for one in listed] == [execution]
+
+
+def test_the_search_box_has_a_label(client):
+    client.force_login(get_user_model().objects.create_superuser("chief"))
+    assert 'aria-label="Search"' in client.get(reverse(LIST)).content.decode()
