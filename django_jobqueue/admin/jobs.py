@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlencode
 
 from django.contrib import admin, messages
 from django.contrib.admin.helpers import ACTION_CHECKBOX_NAME, AdminErrorList, AdminForm
@@ -28,6 +29,7 @@ from django_jobqueue.jobs.model import Job
 from django_jobqueue.jobs.outsiders import may_read
 from django_jobqueue.jobs.status import Status, sources
 from django_jobqueue.ledger.keys import key_prefix
+from django_jobqueue.ledger.model import JobExecution
 from django_jobqueue.vendors import Now
 
 if TYPE_CHECKING:
@@ -146,9 +148,7 @@ class JobAdmin(ListColumns, _ModelAdmin):
                 if verb.applies_to(job.status) and _may(request, *verb.permissions)
             ],
             "facts": page.facts(job),
-            "executions": key_prefix(job.pk, job.idempotency_key)
-            if _may(request, "django_jobqueue.view_jobexecution")
-            else "",
+            "executions_url": self._executions_url(request, job),
             "error": page.error(job, redacted=redacted),
             "attempts": attempts[: page.ATTEMPTS],
             "more_attempts": len(attempts) > page.ATTEMPTS,
@@ -156,6 +156,16 @@ class JobAdmin(ListColumns, _ModelAdmin):
             "times": page.times(job),
             "redaction": page.REDACTED if redacted else "",
         }
+
+    def _executions_url(self, request: HttpRequest, job: Job) -> str:
+        """The list of the job's effects, where the site has one that the user may see."""
+        if not self.admin_site.is_registered(JobExecution):
+            return ""
+        if not _may(request, "django_jobqueue.view_jobexecution"):
+            return ""
+        name = "admin:django_jobqueue_jobexecution_changelist"
+        prefix = urlencode({"q": key_prefix(job.pk, job.idempotency_key)})
+        return f"{reverse(name, current_app=self.admin_site.name)}?{prefix}"
 
     def _surroundings(self, job: Job) -> Surroundings:
         queue = Job.objects.using(Job.objects.write_alias).filter(queue=job.queue).values("pk")

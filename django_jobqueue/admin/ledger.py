@@ -231,7 +231,8 @@ class ExecutionAdmin(_ModelAdmin):
                 Entry("owner", execution.owner),
                 *_times(execution),
             ],
-            "job": job if request.user.has_perm("django_jobqueue.view_job") else None,
+            "job": job,
+            "job_url": self._job_url(request, job),
             "error": REDACTED if redacted and error else error,
             "result": None
             if result is None
@@ -239,6 +240,14 @@ class ExecutionAdmin(_ModelAdmin):
             if redacted
             else json.dumps(result, indent=2, ensure_ascii=False),
         }
+
+    def _job_url(self, request: HttpRequest, job: Job | None) -> str:
+        """The job's page, where the site has one that the user may see."""
+        may_view = request.user.has_perm("django_jobqueue.view_job")
+        if job is None or not may_view or not self.admin_site.is_registered(Job):
+            return ""
+        name = "admin:django_jobqueue_job_change"
+        return reverse(name, args=[job.pk], current_app=self.admin_site.name)
 
     # Settling
 

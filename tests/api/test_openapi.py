@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
+
+import pytest
 from drf_spectacular.drainage import GENERATOR_STATS
 
 from django_jobqueue.api.schema import document
@@ -50,3 +55,32 @@ def test_every_code_of_a_409_is_in_the_document():
         .values()
     }
     assert found == set(CONFLICTS)
+
+
+DEFAULTS = """
+from tests.settings import *
+
+INSTALLED_APPS = [*INSTALLED_APPS, "drf_spectacular"]
+REST_FRAMEWORK = {**REST_FRAMEWORK, "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema"}
+SPECTACULAR_SETTINGS = %r
+"""
+
+
+@pytest.mark.parametrize("options", [{}, {"OAS_VERSION": "3.1.0"}])
+def test_spectacular_makes_a_valid_document_with_its_own_defaults(tmp_path, options):
+    (tmp_path / "spectacular_defaults.py").write_text(DEFAULTS % options)
+    environment = {
+        **os.environ,
+        "PYTHONPATH": os.pathsep.join(
+            [str(tmp_path), str(PATH.parents[1]), os.environ.get("PYTHONPATH", "")]
+        ),
+        "DJANGO_SETTINGS_MODULE": "spectacular_defaults",
+    }
+    made = subprocess.run(
+        [sys.executable, "-m", "django", "spectacular", "--validate", "--fail-on-warn"],
+        env=environment,
+        capture_output=True,
+        text=True,
+    )
+    assert made.returncode == 0, made.stderr
+    assert "/jobs/claim-batch" in made.stdout

@@ -73,7 +73,7 @@ class CallSchema(AutoSchema):
         operation = super().get_operation(*args, **kwargs)
         self.resolve_serializer(answers.JobAnswer, "response")
         self.resolve_serializer(bodies.CompletionBody, "request")
-        return operation
+        return shapes.in_version(operation)
 
 
 class BodyExtension(OpenApiSerializerExtension):  # type: ignore[no-untyped-call]
@@ -87,5 +87,5 @@ class BodyExtension(OpenApiSerializerExtension):  # type: ignore[no-untyped-call
         schema: shapes.Shape = mapper._map_serializer(self.target, direction, bypass_extensions=True)
         for name, shape in schema.get("properties", {}).items():
             if name not in schema.get("required", ()):
-                schema["properties"][name] = shapes.or_null(shape)
+                schema["properties"][name] = shapes.in_version(shapes.or_null(shape))
         return {**schema, "additionalProperties": False}

@@ -7,6 +7,7 @@ from typing import Any
 from drf_spectacular.extensions import OpenApiSerializerFieldExtension
 from drf_spectacular.openapi import AutoSchema
 from drf_spectacular.plumbing import ResolvedComponent
+from drf_spectacular.settings import spectacular_settings
 
 from django_jobqueue.api import fields
 from django_jobqueue.conf import settings
@@ -62,6 +63,28 @@ def or_null(shape: Shape) -> Shape:
     return {**shape, "type": [shape["type"], "null"]}
 
 
+def in_version(value: Any) -> Any:
+    """``value`` with its shapes as the project's version of OpenAPI has them: 3.0 knows no type null."""
+    version: Any = spectacular_settings.OAS_VERSION
+    return value if version.startswith("3.1") else _without_null(value)
+
+
+def _without_null(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_without_null(entry) for entry in value]
+    if not isinstance(value, dict):
+        return value
+    plain = {name: _without_null(entry) for name, entry in value.items() if name != "propertyNames"}
+    types, choices = plain.get("type"), plain.get("anyOf")
+    if isinstance(types, list) and "null" in types:
+        (plain["type"],) = (name for name in types if name != "null")
+        plain["nullable"] = True
+    if isinstance(choices, list) and {"type": "null"} in choices:
+        plain["anyOf"] = [choice for choice in choices if choice != {"type": "null"}]
+        plain["nullable"] = True
+    return plain
+
+
 def shape_of(field: Any) -> Shape:
     """What ``field.check`` takes."""
     if isinstance(field, fields.NamesField):
@@ -92,6 +115,6 @@ class CheckedFieldExtension(OpenApiSerializerFieldExtension):  # type: ignore[no
     match_subclasses = True
 
     def map_serializer_field(self, auto_schema: AutoSchema, direction: Any) -> Shape:
-        value = ResolvedComponent("JSON", ResolvedComponent.SCHEMA, JSON_VALUE, "JSON")  # type: ignore[no-untyped-call]
+        value = ResolvedComponent("JSON", ResolvedComponent.SCHEMA, in_version(JSON_VALUE), "JSON")  # type: ignore[no-untyped-call]
         auto_schema.registry.register_on_missing(value)
-        return dict(shape_of(self.target))
+        return dict(in_version(shape_of(self.target)))
