@@ -46,18 +46,19 @@ class Endings:
 
     def stop(self, deadline: float, hurry: Callable[[], bool]) -> None:
         """Send what waits, until ``deadline`` (monotonic) or until ``hurry`` says so; the rest is dropped."""
-        if self._thread is None:
+        thread, self._thread = self._thread, None
+        if thread is None:
             return
         while self._line.unfinished_tasks and time.monotonic() < deadline and not hurry():
-            self._thread.join(_LOOK)
-            if not self._thread.is_alive():
+            thread.join(_LOOK)
+            if not thread.is_alive():
                 break
         if left := self._line.unfinished_tasks:
             logger.warning("The worker ends before the receivers of job_finished heard of %d jobs", left)
         with contextlib.suppress(queue.Full):
             self._line.put_nowait(None)
         if not left:
-            self._thread.join(1.0)
+            thread.join(1.0)
 
     def _send(self) -> None:
         while (item := self._line.get()) is not None:

@@ -30,6 +30,7 @@ from django_jobqueue.workers.outcome import Outcome, Released
 from django_jobqueue.workers.pace import Pace
 from django_jobqueue.workers.pool import ThreadPool
 from django_jobqueue.workers.quarantine import Quarantine, later
+from django_jobqueue.workers.release import release_held
 from django_jobqueue.workers.resolution import Resolution
 from django_jobqueue.workers.shutdown import Shutdown
 from django_jobqueue.workers.upkeep import Upkeep
@@ -97,18 +98,30 @@ class Worker:
         with self.shutdown, own(self._manager.write_alias):
             self._threads.start()
             logger.info("Worker %s started", self._options.worker_id)
-            while not self._over():
-                try:
-                    self._step()
-                    self._recovered()
-                except DatabaseFault as error:
-                    self._lost_database(error)
-            clean = self._finish()
+            try:
+                self._work()
+                clean = self._finish()
+            except BaseException:
+                # A fault of this app or of what it calls: not to be worked with, and not to be silent about.
+                logger.critical(
+                    "Worker %s fails and gives back its jobs", self._options.worker_id, exc_info=True
+                )
+                self._take_back()
+                clean = self._give_back()
+            self._stop_threads(clean)
         for connection in django_connections.all(initialized_only=True):
             connection.close()
         self._wakeup.close()
         logger.info("Worker %s stopped: %s", self._options.worker_id, dict(self.counts))
         return 0 if clean and not self._broken() else 1
+
+    def _work(self) -> None:
+        while not self._over():
+            try:
+                self._step()
+                self._recovered()
+            except DatabaseFault as error:
+                self._lost_database(error)
 
     def _over(self) -> bool:
         if self.shutdown.requested or self._drained or self._broken():
@@ -141,6 +154,7 @@ class Worker:
             self._write_completions()
         if self._drained:
             return
+        self._threads.replace_dead()
         self._threads.interrupt_late()
         self._give_back_stalled()
         wait = self._until_next()
@@ -332,13 +346,13 @@ class Worker:
     def _finish(self) -> bool:
         """Start nothing more, let what runs end and write its outcome; whether all of it did."""
         self.shutdown.begun()
-        for job in [*self._resolution.take_back(), *self._threads.take_back(), *self._async.take_back()]:
-            self._acks.add(job, Released())
+        self._take_back()
         deadline = time.monotonic() + self._options.shutdown_timeout
         while self._leases and not self.shutdown.at_once and time.monotonic() < deadline:
             try:
                 self._leases.renew()
                 self._acks.flush()
+                self._threads.replace_dead()
                 self._threads.interrupt_late()
                 self._recovered()
                 if self._leases:
@@ -346,10 +360,18 @@ class Worker:
             except DatabaseFault as error:
                 self._lost_database(error)
         clean = not self._leases or self._give_back()
-        self._threads.stop(1.0 if clean else 0.0)
-        self._async.stop(1.0 if clean else 0.0)
         self._endings.stop(deadline, lambda: self.shutdown.at_once)
         return clean
+
+    def _take_back(self) -> None:
+        for pool in (self._resolution, self._threads, self._async):
+            for job in pool.take_back():
+                self._acks.add(job, Released())
+
+    def _stop_threads(self, clean: bool) -> None:
+        self._threads.stop(1.0 if clean else 0.0)
+        self._async.stop(1.0 if clean else 0.0)
+        self._endings.stop(0.0, lambda: True)
 
     def _give_back(self) -> bool:
         """End what still runs and give its claims back; never all in order."""
@@ -358,17 +380,7 @@ class Worker:
         end = time.monotonic() + _INTERRUPT_GRACE
         while len(self._acks) < len(self._leases) and (left := end - time.monotonic()) > 0:
             self._wakeup.wait(left)
-        try:
-            self._acks.flush()
-            for job in self._leases.jobs():
-                self._acks.add(job, Released(0.0, "The worker was stopped before the job could finish."))
-            self._acks.flush()
-        except DatabaseFault as error:
-            logger.error(
-                "%d jobs could not be given back (%s); they come back when their leases have run out",
-                len(self._leases),
-                type(error).__name__,
-            )
+        release_held(self._manager, self._acks, self._leases)
         return False
 
     def _lost_database(self, error: DatabaseFault) -> None:

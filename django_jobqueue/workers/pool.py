@@ -3,22 +3,33 @@
 from __future__ import annotations
 
 import ctypes
+import logging
 import queue
 import threading
 import time
 from collections.abc import Callable, Iterable
+from functools import partial
+from itertools import islice
 
 from django_jobqueue import registry
+from django_jobqueue.jobs.retry_policy import Failure
 from django_jobqueue.registry import Handler
 from django_jobqueue.workers import connections
 from django_jobqueue.workers.execute import JobInterrupted, JobTimedOut, execute, outcome_of
 from django_jobqueue.workers.isolation.run import IsolatedRun, cannot_isolate
 from django_jobqueue.workers.isolation.server import ForkServer
 from django_jobqueue.workers.job import RunningJob
-from django_jobqueue.workers.outcome import LEFT_OPEN, Completed, Outcome
+from django_jobqueue.workers.outcome import LEFT_OPEN, Completed, Failed, Outcome
 from django_jobqueue.workers.quarantine import Quarantine
 
 Report = Callable[[RunningJob, Outcome], None]
+
+
+logger = logging.getLogger("django_jobqueue.worker")
+
+THREAD_DIED = Failed(
+    Failure(error="The thread that ran the job died; something was raised outside of the handler.")
+)
 
 
 class Slot:
@@ -37,6 +48,8 @@ class Slot:
         self.in_process = False
         """Whether a handler runs in this thread itself."""
         self._todo = todo
+        self.taken: list[RunningJob] = []
+        """The job out of the line that has no outcome yet."""
         self._report = report
         self._started = started
         self._fork_server = fork_server
@@ -47,7 +60,7 @@ class Slot:
         self._deadline = float("inf")
         self.epoch = 0
         self._seen_epoch = 0
-        self.thread = threading.Thread(target=self._loop, name=f"jobqueue-{number}", daemon=True)
+        self.thread = threading.Thread(target=self._live, name=f"jobqueue-{number}", daemon=True)
 
     def interrupt(self, reason: type[BaseException], *, only_late: bool = False) -> bool:
         """Raise ``reason`` inside the handler that runs now, if any; whether there was one.
@@ -69,8 +82,20 @@ class Slot:
             ctypes.pythonapi.PyThreadState_SetAsyncExc(identity, ctypes.py_object(reason))
             return True
 
+    def _live(self) -> None:
+        try:
+            self._loop()
+        except BaseException:
+            logger.exception("A thread for handlers died of what was raised outside of a handler")
+
     def _loop(self) -> None:
-        while (job := self._todo.get()) is not None:
+        line = iter(self._todo.get, None)
+        while True:
+            # No line of Python in between, at which something raised in this thread would lose the job.
+            self.taken.extend(islice(line, 1))
+            if not self.taken:
+                break
+            job = self.taken[0]
             self._started()
             try:
                 if self._seen_epoch != self.epoch:
@@ -83,6 +108,7 @@ class Slot:
             except BaseException as error:
                 outcome = outcome_of(error)
             self._report(job, outcome)
+            self.taken.clear()
             del job, outcome
         connections.close()
 
@@ -167,10 +193,16 @@ class ThreadPool:
         isolates = quarantine.enabled or any(handler.isolate for handler in registry.handlers())
         self._fork_server = ForkServer() if isolates else None
         connections.watch()
-        self._slots = [
-            Slot(number, self._todo, report, self._started, self._fork_server, quarantine)
-            for number in range(size)
-        ]
+        self._new_slot = partial(
+            Slot,
+            todo=self._todo,
+            report=report,
+            started=self._started,
+            fork_server=self._fork_server,
+            quarantine=quarantine,
+        )
+        self._slots = [self._new_slot(number) for number in range(size)]
+        self._report = report
         self._hungry = hungry
         self.size = size
         self.short = 0
@@ -214,6 +246,16 @@ class ThreadPool:
         except queue.Empty:
             pass
         return waiting
+
+    def replace_dead(self) -> None:
+        """Put new threads in the place of those that something ended which was raised outside of a handler."""
+        for number, slot in enumerate(self._slots):
+            if slot.thread.is_alive():
+                continue
+            self._slots[number] = self._new_slot(number)
+            self._slots[number].thread.start()
+            for job in slot.taken:
+                self._report(job, THREAD_DIED)
 
     def interrupt_late(self) -> None:
         """End the handlers that have run past their timeout."""
