@@ -102,7 +102,6 @@ class Worker:
                 self._work()
                 clean = self._finish()
             except BaseException:
-                # A fault of this app or of what it calls: not to be worked with, and not to be silent about.
                 logger.critical(
                     "Worker %s fails and gives back its jobs", self._options.worker_id, exc_info=True
                 )

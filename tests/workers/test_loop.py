@@ -130,13 +130,11 @@ def test_signals_tell_a_jobs_life_in_order():
     finally:
         for signal in (signals.job_enqueued, signals.job_started, signals.job_finished):
             signal.disconnect(note)
-    assert told == [
-        ("enqueued", None),
-        ("started", None),
-        ("finished", "retried"),
-        ("started", None),
-        ("finished", "failed"),
-    ]
+    assert told[:2] == [("enqueued", None), ("started", None)]
+    # The end is told in a thread of its own, so the next attempt may have started by then.
+    assert [outcome for name, outcome in told if name == "finished"] == ["retried", "failed"]
+    assert [name for name, _ in told].count("started") == 2
+    assert told[-1] == ("finished", "failed")
 
 
 def test_async_jobs_run_at_once():
