@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
+import subprocess
 import sys
 import threading
 from collections.abc import Callable
 from os import PathLike
 from pathlib import Path
 
+from django.db import connections
 from django.utils.autoreload import StatReloader, get_child_arguments, logger
 
 from django_jobqueue.workers.loop import Worker
@@ -26,20 +28,34 @@ class _Watcher(StatReloader):
 
 
 def run_reloading(worker: Worker) -> int:
-    """Run ``worker``; when a source file changes, let it finish and start this command again in its place."""
-    changed: list[Path] = []
+    """Run ``worker``; when a source file changes, let it finish and start this command again in its place.
+
+    Code that does not start is told, and the next change waited for.
+    """
+    changed = threading.Event()
 
     def stop(path: Path) -> None:
-        if not changed:
-            logger.info("%s changed, reloading.", path)
-            changed.append(path)
-            worker.shutdown.request()
+        logger.info("%s changed, reloading.", path)
+        changed.set()
+        worker.shutdown.request()
 
     watcher = _Watcher(stop)
     threading.Thread(target=watcher.run_loop, name="jobqueue-reload", daemon=True).start()
     code = worker.run()
-    if changed and not worker.shutdown.signalled:
+    if changed.is_set() and not worker.shutdown.signalled:
+        connections.close_all()
+        while not _starts(changed):
+            logger.error("The code does not start (see above); waiting for the next change.")
+            changed.wait()
         sys.stdout.flush()
         sys.stderr.flush()
         os.execv(sys.executable, get_child_arguments())
     return code
+
+
+def _starts(changed: threading.Event) -> bool:
+    """Whether a process with the code of now comes as far as this command did; what stops it is on its output."""
+    changed.clear()
+    given = get_child_arguments()
+    start = given[: len(given) - len(sys.argv[1:])]
+    return subprocess.run([*start, "check", "--tag=jobqueue"], stdout=subprocess.DEVNULL).returncode == 0

@@ -1,8 +1,10 @@
 from __future__ import annotations
 
 import json
+import sys
 from datetime import timedelta
 from io import StringIO
+from types import SimpleNamespace
 
 import pytest
 from django.core.management import CommandError, call_command
@@ -105,3 +107,18 @@ def test_a_database_without_the_table_is_refused_with_what_to_do(monkeypatch):
     monkeypatch.setattr(Job._meta, "db_table", "not_migrated_yet")
     with pytest.raises(CommandError, match=r"Run 'manage\.py migrate' first"):
         run()
+
+
+@pytest.mark.parametrize(
+    ("patcher", "asks", "name"),
+    [
+        ("gevent.monkey", "is_module_patched", "threading"),
+        ("eventlet.patcher", "is_monkey_patched", "thread"),
+    ],
+)
+def test_threads_that_are_monkey_patched_are_refused_at_the_start(monkeypatch, patcher, asks, name):
+    monkeypatch.setitem(sys.modules, patcher, SimpleNamespace(**{asks: lambda asked: asked == name}))
+    with pytest.raises(CommandError, match=f"{patcher} has replaced Python's threads"):
+        run()
+    monkeypatch.setitem(sys.modules, patcher, SimpleNamespace(**{asks: lambda asked: False}))
+    run()  # imported, but nothing is patched

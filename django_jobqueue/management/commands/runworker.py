@@ -80,6 +80,7 @@ class Command(BaseCommand):
         leave_within(GRACE, 0)  # this command is all that the process was there for
 
     def handle(self, *args: Any, **options: Any) -> None:
+        self._refuse_patched_threads()
         worker_options = self._worker_options(options)
         processes = self._number("--processes", options["processes"], 1, 256)
         self._check_database(drain=worker_options.drain)
@@ -186,6 +187,20 @@ class Command(BaseCommand):
             return limits.check_integer(option, value, low, high)
         except InvalidJob as error:
             raise CommandError(str(error)) from None
+
+    def _refuse_patched_threads(self) -> None:
+        """Leases are renewed while handlers run, by a thread of the system's; a patched one waits for its turn."""
+        for patcher, asks in (
+            ("gevent.monkey", "is_module_patched"),
+            ("eventlet.patcher", "is_monkey_patched"),
+        ):
+            module = sys.modules.get(patcher)
+            name = "threading" if patcher == "gevent.monkey" else "thread"
+            if module is not None and getattr(module, asks)(name):
+                raise CommandError(
+                    f"{patcher} has replaced Python's threads, and a worker cannot work with such: while one handler "
+                    "computes, no lease is renewed. Start workers without monkey-patching."
+                )
 
     def _check_database(self, *, drain: bool) -> None:
         """Refuse to start on a database that cannot keep the promises; a drain waits for none that is away."""
