@@ -13,6 +13,7 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.backends.base.schema import BaseDatabaseSchemaEditor
 
 from django_jobqueue.conf import settings
+from django_jobqueue.vendors import poolers
 from django_jobqueue.vendors.base import Vendor
 from django_jobqueue.vendors.rows import Claim, HeldClaim, NewRow, Row, Table
 from django_jobqueue.vendors.waits import CONNECT_TIMEOUT
@@ -94,14 +95,16 @@ class PostgreSQL(Vendor):
             level = cursor.fetchone()[0]
         if chosen := connection.connection.isolation_level:
             level = chosen.name.replace("_", " ").lower()
+        found = poolers.problems(connection)
         if level == "read committed":
-            return []
+            return found
         return [
+            *found,
             (
                 "warning",
                 f"transactions run at {level}: claims and keyed enqueues will meet serialization failures. "
                 "Use read committed for the jobs' database.",
-            )
+            ),
         ]
 
     def is_away(self, error: Exception) -> bool:

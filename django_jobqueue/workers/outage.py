@@ -5,6 +5,8 @@ from __future__ import annotations
 import logging
 import time
 
+from django_jobqueue.vendors import hint
+
 logger = logging.getLogger("django_jobqueue.worker")
 
 _SOONEST, _LATEST = 10.0, 600.0  # seconds between two lines
@@ -26,7 +28,7 @@ class Outage:
             self._since, self._silence = now, _SOONEST
         elif now < self._tell_at:
             return False
-        what = f"{type(error).__name__}: {error}"
+        what = f"{type(error).__name__}: {error}{hint(error)}"
         if first:
             logger.error("The database failed (%s); trying again until it is back", what)
         else:
