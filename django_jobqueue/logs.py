@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import logging
 import re
+from collections.abc import Callable
+
+from django_jobqueue.exceptions import Interruption
 
 LOGGERS = ("django_jobqueue", "django_jobqueue.worker")
 
@@ -25,9 +28,26 @@ class InertArguments(logging.Filter):
 
 
 def make_inert() -> None:
-    """Let this app's loggers escape what they are told."""
+    """Let this app's loggers escape what they are told, and raise nothing."""
     for name in LOGGERS:
-        logging.getLogger(name).addFilter(_FILTER)
+        logger = logging.getLogger(name)
+        logger.addFilter(_FILTER)
+        if "handle" not in vars(logger):
+            logger.handle = _harmless(logger.handle)  # type: ignore[method-assign, assignment]
+
+
+def _harmless(handle: Callable[[logging.LogRecord], None]) -> Callable[[logging.LogRecord], None]:
+    """A handler of the project's, a filter or a closed stream may raise anything; no job or worker ends by that."""
+
+    def quiet(record: logging.LogRecord) -> None:
+        try:
+            handle(record)
+        except Interruption:
+            raise
+        except BaseException:
+            pass
+
+    return quiet
 
 
 _FILTER = InertArguments()

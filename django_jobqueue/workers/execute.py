@@ -132,7 +132,7 @@ def outcome_of(error: BaseException) -> Outcome:
     if isinstance(said, PermanentFailure):
         return _failed(error, retryable=False)
     if isinstance(said, Snooze):
-        return Released(said.delay, str(said))
+        return Released(said.delay, _text(said))
     if isinstance(said, Cancelled):
         return _failed(error, outcome="cancelled")
     if isinstance(said, RetryLater):
@@ -164,16 +164,20 @@ def _failed(error: BaseException, **options: Any) -> Failed:
     return Failed(_failure(error, **options), error)
 
 
+def _text(error: BaseException) -> str:
+    try:
+        return "".join([str(error)])  # a plain one, whatever class of text it is
+    except BaseException:
+        return "(its text cannot be read)"
+
+
 def _failure(
     error: BaseException, *, outcome: str = "failed", retryable: bool = True, retry_in: float | None = None
 ) -> Failure:
     """The record of ``error``. Cannot fail: an exception whose text raises is named by its class alone."""
     kind = type(error)
     name = f"{kind.__module__}.{kind.__qualname__}"
-    try:
-        message = str(error)
-    except BaseException:
-        message = "(its text cannot be read)"
+    message = _text(error)
     try:
         lines = "".join(traceback.format_exception(error))
     except BaseException:

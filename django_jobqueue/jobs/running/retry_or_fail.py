@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections import defaultdict
 from collections.abc import Callable, Collection
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from django.db import connections, transaction
@@ -13,7 +14,7 @@ from django.db.models import Count, Q
 from django_jobqueue import registry
 from django_jobqueue.backoff import Backoff, delay_before, from_meta, resolve
 from django_jobqueue.conf import settings
-from django_jobqueue.exceptions import ClaimLost
+from django_jobqueue.exceptions import ClaimLost, Interruption
 from django_jobqueue.jobs import limits
 from django_jobqueue.jobs.queryset import attempts_of, in_source_of, transition
 from django_jobqueue.jobs.retry_policy import Decision, Failure, decide
@@ -177,16 +178,23 @@ def _outcome(after: Job, failure: Failure) -> str:
 
 
 def backoff_of(job: Job) -> Backoff:
-    """The job's own backoff, else its handler's, else the setting's; one that raises counts as none."""
+    """The job's own backoff, else its handler's, else the setting's, which also stands in for one that fails."""
 
     def seconds_before(retry: int) -> float:
-        try:
-            return delay_before(retry, _chosen_backoff(job))
-        except Exception:
-            logger.exception("The backoff of job %s cannot be used; it is retried at once", job.pk)
-            return 0.0
+        for chosen in (partial(_chosen_backoff, job), _default_backoff):
+            try:
+                return delay_before(retry, chosen())
+            except Interruption:
+                raise
+            except BaseException:  # it is the project's code, and this the caller of a neighbour, too
+                logger.exception("The backoff of job %s cannot be used", job.pk)
+        return 0.0
 
     return seconds_before
+
+
+def _default_backoff() -> Backoff | None:
+    return resolve(settings().RETRY_BACKOFF)
 
 
 def _chosen_backoff(job: Job) -> Backoff | None:
@@ -195,4 +203,4 @@ def _chosen_backoff(job: Job) -> Backoff | None:
     handler = registry.get(job.type)
     if handler is not None and handler.backoff is not None:
         return handler.backoff
-    return resolve(settings().RETRY_BACKOFF)
+    return _default_backoff()
