@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
+from copy import copy
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
@@ -286,12 +287,17 @@ class ExecutionAdmin(_ModelAdmin):
                 request, "There is no such execution; it may have been pruned.", messages.WARNING
             )
             return HttpResponseRedirect(self._url(request, "changelist"))
-        self._settle_one(request, execution, verdict, int(attempts), request.POST.get("result", "").strip())
+        typed = request.POST.get("result", "")
+        if not self._settle_one(request, execution, verdict, int(attempts), typed.strip()):
+            page = copy(request)  # the same page again, with what was typed
+            page.method = "GET"
+            return self.change_view(page, quote(execution.pk), extra_context={"typed": typed})
         return HttpResponseRedirect(self._url(request, "change", quote(execution.pk)))
 
     def _settle_one(
         self, request: HttpRequest, execution: JobExecution, verdict: str, attempts: int, text: str
-    ) -> None:
+    ) -> bool:
+        """False when what was typed cannot be a result."""
         try:
             if verdict == "deny":
                 said = "it did not happen"
@@ -302,13 +308,16 @@ class ExecutionAdmin(_ModelAdmin):
                 JobExecution.objects.confirm(execution.pk, attempts=attempts, result=result)
         except InvalidJob as error:
             self.message_user(request, f"Nothing was changed: {error}", messages.ERROR)
+            return False
         except (ValueError, RecursionError):
             self.message_user(request, "Nothing was changed: the result is not JSON.", messages.ERROR)
+            return False
         except NotInDoubt:
             self.message_user(request, "Nothing was changed: it is not in doubt any more.", messages.WARNING)
         else:
             self.log_change(request, execution, f"Settled: {said}.")
             self.message_user(request, f"Settled: {said}.", messages.SUCCESS)
+        return True
 
     def _settle_many(
         self,

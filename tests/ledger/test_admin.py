@@ -13,6 +13,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 from django.utils import timezone
+from django.utils.html import escape
 
 from django_jobqueue import job_handler, once, registry
 from django_jobqueue.exceptions import ResultNotStored
@@ -337,3 +338,22 @@ def test_sensitive_values_are_masked_and_a_job_and_its_executions_link_to_each_o
 def test_the_search_box_has_a_label(client):
     client.force_login(get_user_model().objects.create_superuser("chief"))
     assert 'aria-label="Search"' in client.get(reverse(LIST)).content.decode()
+
+
+@pytest.mark.parametrize("typed", ['{"id": 7, </textarea>', '{"a": "\\u0000"}', "[" * 100_000])
+def test_a_result_that_is_refused_is_kept_in_the_form(client, typed):
+    client.force_login(get_user_model().objects.create_superuser("chief"))
+    now = timezone.now()
+    JobExecution.objects.bulk_create(
+        [
+            JobExecution(
+                idempotency_key=KEY, status="processing", owner="w", created_at=now, lease_expires_at=now
+            )
+        ]
+    )
+    url = reverse("admin:django_jobqueue_jobexecution_settle", args=[quote(KEY)])
+    response = client.post(url, {"verdict": "confirm", "attempts": 1, "result": typed})
+    page = response.content.decode()
+    assert f">{escape(typed)}</textarea>" in page
+    assert "Nothing was changed" in page
+    assert JobExecution.objects.get(pk=KEY).status == "processing"
