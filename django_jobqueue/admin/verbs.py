@@ -58,14 +58,18 @@ class Report:
     verb: Verb
     done: int = 0
     asked: int = 0
+    cancelled: int = 0
+    """Released, which ends a job whose cancel was requested."""
     skipped: Counter[str] = field(default_factory=Counter)
 
     def __str__(self) -> str:
         parts = []
-        if self.done or not self.asked:
+        if self.done or not (self.asked or self.cancelled):
             parts.append(f"{self.done:,} {self.verb.done}")
         if self.asked:
             parts.append(f"{self.asked:,} {self.verb.asked} (running)")
+        if self.cancelled:
+            parts.append(f"{self.cancelled:,} cancelled (as requested before)")
         if self.skipped:
             parts.append(f"{self.skipped.total():,} skipped ({self._reasons()})")
         return ", ".join(parts)
@@ -74,6 +78,8 @@ class Report:
         """The report of one job, as a sentence."""
         if self.skipped:
             return f"Job {job.pk} was skipped ({self._reasons()})."
+        if self.cancelled:
+            return f"Job {job.pk} was cancelled, as requested before."
         return f"Job {job.pk} was {self.verb.done if self.done else self.verb.asked}."
 
     def _reasons(self) -> str:
@@ -107,6 +113,9 @@ def act(
         else:
             if job.updated_at == read_at:  # such a verb repeats itself without a change
                 report.skipped[job.status] += 1
+            elif verb.name == "release" and job.status == Status.CANCELLED:
+                report.cancelled += 1
+                changed(job, "cancelled")
             elif verb.asked and job.status == Status.RUNNING:
                 report.asked += 1
                 changed(job, verb.asked)

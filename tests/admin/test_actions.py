@@ -58,6 +58,18 @@ def test_run_now_makes_scheduled_jobs_pending(jobs, chief):
     assert statuses(jobs, *chosen) == ["pending", "pending"]
 
 
+def test_a_release_of_a_job_whose_cancel_was_requested_says_cancelled(jobs, chief):
+    asked, single, other = running(jobs), running(jobs), running(jobs)
+    jobs.cancel(asked.pk)
+    jobs.cancel(single.pk)
+    (message,) = told(chief.act_on([asked, other], "release"))
+    assert message.startswith("1 released, 1 cancelled (as requested before).")
+    assert jobs.get(pk=asked.pk).status == "cancelled"
+    message = told(chief.act(jobs.get(pk=single.pk), "release"))[-1]
+    assert message == f"Job {single.pk} was cancelled, as requested before."
+    assert LogEntry.objects.get(object_id=str(single.pk)).change_message.find("Cancelled") >= 0
+
+
 def test_release_gives_running_jobs_back_without_counting_a_retry(jobs, chief):
     job = running(jobs)
     (message,) = told(chief.act_on([job], "release"))
