@@ -8,15 +8,11 @@ import inspect
 import logging
 import threading
 from collections import deque
-from collections.abc import Callable, Coroutine, Iterable
-from concurrent.futures import Future, wait
+from collections.abc import Callable, Iterable
 from typing import Any
 
-from asgiref.sync import sync_to_async
-from django.db.backends.signals import connection_created
-
 from django_jobqueue.registry import Handler
-from django_jobqueue.workers import connections
+from django_jobqueue.workers.async_threads import AsyncThreads
 from django_jobqueue.workers.execute import (
     JobInterrupted,
     JobTimedOut,
@@ -25,9 +21,12 @@ from django_jobqueue.workers.execute import (
     released_for_longer,
 )
 from django_jobqueue.workers.job import RunningJob
-from django_jobqueue.workers.outcome import Outcome, Released
+from django_jobqueue.workers.outcome import LEFT_OPEN, Completed, Outcome, Released
 
 logger = logging.getLogger("django_jobqueue.worker")
+
+_abandoned: list[asyncio.Task[Any]] = []
+"""What went on when its loop ended: kept to the end of the process, for asyncio complains of each that is dropped."""
 
 Report = Callable[[RunningJob, Outcome], None]
 
@@ -40,10 +39,11 @@ class AsyncPool:
         self._todo: deque[RunningJob] = deque()
         self.size = size
         self._loop: asyncio.AbstractEventLoop | None = None
-        # What has begun and is not reported yet; who takes a job out of here reports it.
-        self._tasks: dict[RunningJob, asyncio.Task[None] | None] = {}
+        # What has begun and is not reported yet, with its task while its handler runs. Who takes a job out of here
+        # reports it.
+        self._tasks: dict[RunningJob, asyncio.Task[Any] | None] = {}
         self._interrupted: set[RunningJob] = set()
-        self._uses_database = False
+        self._threads = AsyncThreads()
         self._stopping = False
         self.broken = False
         """Whether its loop is gone, which only a new process mends."""
@@ -78,16 +78,14 @@ class AsyncPool:
         self._call(self._cancel_all)
 
     def distrust_connections(self) -> None:
-        """The database was lost: ask the handlers' connection whether it lives before the next job."""
-        if self._uses_database:
-            self._call_coroutine(sync_to_async(connections.distrust)())
+        """The database was lost: ask the handlers' connections whether they live before the next job."""
+        self._threads.distrust_connections()
 
     def stop(self, timeout: float) -> None:
         """End the loop; its jobs are over or given up by now."""
         if self._loop is None:
             return
-        if self._uses_database and (closed := self._call_coroutine(sync_to_async(connections.close)())):
-            wait([closed], timeout=timeout)
+        self._threads.stop(timeout)
         self._stopping = True
         self._call(self._loop.stop)
         self._thread.join(timeout)
@@ -111,19 +109,9 @@ class AsyncPool:
             return False
         return True
 
-    def _call_coroutine(self, coroutine: Coroutine[Any, Any, Any]) -> Future[Any] | None:
-        try:
-            if self._loop is None or self.broken:
-                raise RuntimeError
-            return asyncio.run_coroutine_threadsafe(coroutine, self._loop)
-        except RuntimeError:  # it is closed
-            coroutine.close()
-            return None
-
     def _run(self) -> None:
         assert self._loop is not None
         asyncio.set_event_loop(self._loop)
-        connection_created.connect(self._note_connection, weak=False, dispatch_uid="django_jobqueue.async")
         try:
             while not self._stopping:
                 self._run_loop(self._loop)
@@ -131,10 +119,12 @@ class AsyncPool:
             logger.critical("The event loop of the async handlers has died", exc_info=True)
         finally:
             self.broken = not self._stopping
-            connection_created.disconnect(dispatch_uid="django_jobqueue.async")
+            _abandoned.extend(asyncio.all_tasks(self._loop))
             with contextlib.suppress(Exception):
                 self._loop.close()
-            self._give_back()
+            if self.broken:
+                self._give_back()
+            self._tasks.clear()  # of what is still there the worker has given up the claims
 
     def _run_loop(self, loop: asyncio.AbstractEventLoop) -> None:
         """Run it until somebody stops it."""
@@ -149,11 +139,6 @@ class AsyncPool:
             self._end(job, _loop_is_gone(job))
         for job in self.take_back():
             self._report(job, _loop_is_gone(job))
-
-    def _note_connection(self, **_: Any) -> None:
-        name = threading.current_thread().name
-        if not name.startswith("jobqueue-") and threading.current_thread() is not threading.main_thread():
-            self._uses_database = True
 
     def _fill(self) -> None:
         assert self._loop is not None
@@ -176,7 +161,6 @@ class AsyncPool:
             run.close()
             return
         if not task.done():  # a task that starts eagerly may be over
-            self._tasks[job] = task
             task.add_done_callback(self._done)
 
     def _end(self, job: RunningJob, outcome: Outcome) -> None:
@@ -194,17 +178,17 @@ class AsyncPool:
 
     def _cancel_all(self) -> None:
         for job, task in list(self._tasks.items()):
-            if task is not None:
-                self._interrupted.add(job)
+            self._interrupted.add(job)
+            if task is not None:  # its handler runs: no job is cut off before or after that
                 task.cancel()
 
     async def _execute(self, job: RunningJob) -> None:
         try:
-            if self._uses_database:
-                await sync_to_async(connections.prepare)()
+            thread = self._threads.enter()
             outcome = await aexecute(job, self._handle)
-            if self._uses_database:
-                await sync_to_async(connections.leave_clean)()
+            if self._threads.started(thread):
+                left_open = await self._threads.leave(thread)
+                outcome = LEFT_OPEN if left_open and isinstance(outcome, Completed) else outcome
         except BaseException as error:
             outcome = outcome_of(error)
         self._end(job, outcome)
@@ -221,12 +205,18 @@ class AsyncPool:
             raise
 
     async def _uninterrupted(self, handler: Handler, job: RunningJob) -> Any:
+        if job in self._interrupted:
+            raise JobInterrupted
+        self._tasks[job] = asyncio.current_task()
         try:
             return await handler.function(job, **job.payload)
         except asyncio.CancelledError:
             if job in self._interrupted:
                 raise JobInterrupted from None
             raise
+        finally:
+            if job in self._tasks:
+                self._tasks[job] = None
 
 
 def _loop_is_gone(job: RunningJob) -> Released:

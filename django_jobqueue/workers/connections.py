@@ -9,6 +9,7 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from asgiref.sync import SyncToAsync, ThreadSensitiveContext
 from django.db import connections
 from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.backends.signals import connection_created
@@ -32,6 +33,19 @@ class _Thread(threading.local):
 _thread = _Thread()
 _of_other_threads: dict[int, tuple[threading.Thread, BaseDatabaseWrapper]] = {}  # that handlers started
 _watching = False  # not in processes that run no jobs
+
+
+class JobThread(ThreadSensitiveContext):
+    """The thread of an async job; asgiref starts it when it is first asked for, unless there is one to use again."""
+
+    def __init__(self, owner: object, epoch: int) -> None:
+        super().__init__()
+        self.owner = owner
+        self.epoch = epoch
+
+
+def _of_async_job() -> bool:
+    return isinstance(SyncToAsync.thread_sensitive_context.get(None), JobThread)
 
 
 class _Traces:
@@ -76,7 +90,9 @@ def limit(connection: BaseDatabaseWrapper) -> None:
     if _thread.own:
         vendor.bound_answers(connection)
         vendor.bound_idle_transactions(connection, _OWN_IDLE_TRANSACTION)
-    elif _thread.handles and (seconds := settings().IDLE_TRANSACTION_TIMEOUT) is not None:
+    elif (_thread.handles or _of_async_job()) and (
+        seconds := settings().IDLE_TRANSACTION_TIMEOUT
+    ) is not None:
         vendor.bound_idle_transactions(connection, seconds)
 
 

@@ -5,10 +5,16 @@ from __future__ import annotations
 import asyncio
 import sys
 import threading
+import time
 from collections.abc import Awaitable, Callable
+from pathlib import Path
 from typing import Any
 
-from django_jobqueue import job_handler
+from asgiref.sync import sync_to_async
+from django.db import connection, transaction
+
+from django_jobqueue import job_handler, job_lock
+from tests.support.jobs import record
 
 
 async def _exit() -> None:
@@ -113,3 +119,45 @@ def break_selector(loop: Any) -> None:
         raise OSError("bad file descriptor")
 
     loop._selector.select = select
+
+
+@job_handler("loop.block", timeout=0.3, max_retries=0)
+async def block(job: Any, folder: str) -> None:
+    """Hold its own thread until ``folder`` has a file named ``go``."""
+    await sync_to_async(_until_go)(folder)
+
+
+def _until_go(folder: str) -> None:
+    while not (Path(folder) / "go").exists():
+        time.sleep(0.02)
+
+
+@job_handler("loop.effect", timeout=1.0, max_retries=0)
+async def effect(job: Any, seconds: float = 0.0) -> None:
+    await sync_to_async(record)(job, "effect")
+    await asyncio.sleep(seconds)
+
+
+def _open_raw() -> None:
+    with connection.cursor() as cursor:
+        cursor.execute("BEGIN")
+
+
+LEFT_OPEN: dict[str, Callable[[], object]] = {
+    "atomic": lambda: transaction.atomic().__enter__(),
+    "raw": _open_raw,
+    "no autocommit": lambda: transaction.set_autocommit(False),
+}
+
+
+@job_handler("loop.leave_open", max_retries=0)
+async def leave_open(job: Any, how: str) -> None:
+    await sync_to_async(LEFT_OPEN[how])()
+    await sync_to_async(record)(job, "in an open transaction")
+
+
+@job_handler("loop.lock", max_retries=0)
+async def lock(job: Any) -> None:
+    """The holder of a lock needs its thread to release it, while others wait for the lock in theirs."""
+    async with job_lock("the one", wait=20):
+        await asyncio.sleep(0.1)
