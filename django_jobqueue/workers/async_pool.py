@@ -9,6 +9,7 @@ import logging
 import threading
 from collections import deque
 from collections.abc import Callable, Iterable
+from functools import partial
 from typing import Any
 
 from django_jobqueue.registry import Handler
@@ -161,7 +162,7 @@ class AsyncPool:
             run.close()
             return
         if not task.done():  # a task that starts eagerly may be over
-            task.add_done_callback(self._done)
+            task.add_done_callback(partial(self._done, job))
 
     def _end(self, job: RunningJob, outcome: Outcome) -> None:
         """Report a job, once."""
@@ -172,7 +173,8 @@ class AsyncPool:
         self._interrupted.discard(job)
         self._report(job, outcome)
 
-    def _done(self, task: asyncio.Task[None]) -> None:
+    def _done(self, job: RunningJob, task: asyncio.Task[None]) -> None:
+        self._end(job, Released())  # else cancelled before its first step, so the job has not begun
         if self._todo:
             self._fill()
 

@@ -161,3 +161,10 @@ async def lock(job: Any) -> None:
     """The holder of a lock needs its thread to release it, while others wait for the lock in theirs."""
     async with job_lock("the one", wait=20):
         await asyncio.sleep(0.1)
+
+
+@job_handler("loop.cancel_all", max_retries=0)
+async def cancel_all(job: Any) -> None:
+    """Cancels all other tasks of the loop, as some frameworks do to clean up."""
+    for task in asyncio.all_tasks() - {asyncio.current_task()}:
+        task.cancel()

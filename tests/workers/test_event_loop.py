@@ -114,3 +114,11 @@ def test_a_worker_without_async_places_gives_async_jobs_back_and_goes_on(concurr
 def test_a_draining_worker_without_async_places_ends():
     Job.objects.enqueue_many([{"type": "loop.wait", "payload": {"seconds": 0}}, {"type": "test.noop"}])
     assert drain(async_concurrency=0) == {"released": 1, "completed": 1}
+
+
+def test_a_job_that_is_cancelled_before_its_first_step_runs_later():
+    Job.objects.enqueue_many(
+        [{"type": "loop.cancel_all"}] + [{"type": "loop.wait", "payload": {"seconds": 0}}] * 5
+    )
+    with running():
+        wait_until(lambda: Job.objects.filter(status="completed").count() == 6)
