@@ -373,25 +373,25 @@ class PostgreSQL(Vendor):
         prepare = settings().PREPARED_STATEMENTS
         wanted = self._claim(table, claim, queue=queue, limit=limit)
         wanted.pop("index")
-        with connection.wrap_database_errors, driver.pipeline():
-            completed, deleted, claimed = (psycopg.Cursor(driver) for _ in range(3))
-            _leave_instants(claimed)
-            kept = [held for held in done if held.keep]
-            gone = [held for held in done if not held.keep]
-            if kept:
-                statement = self._claims(connection, table, kept, self._completion, [])
-                completed.execute(*statement, prepare=prepare)
-            if gone:
-                deleted.execute(*self._deletion(connection, table, gone), prepare=prepare)
-            chosen = self._chosen(connection, table, **wanted, returning=columns)
-            if after is not None:
-                chosen = self._chosen_after(connection, table, after, queue, limit, wanted, columns)
-            claimed.execute(*chosen, prepare=prepare)
-            rows = claimed.fetchall()
+        completed, deleted, claimed = (psycopg.Cursor(driver) for _ in range(3))
+        _leave_instants(claimed)
+        kept = [held for held in done if held.keep]
+        gone = [held for held in done if not held.keep]
+        # Fetched behind the pipeline, whose end commits: nothing may wait while the claimed rows are locked.
+        with connection.wrap_database_errors:
+            with driver.pipeline():
+                if kept:
+                    statement = self._claims(connection, table, kept, self._completion, [])
+                    completed.execute(*statement, prepare=prepare)
+                if gone:
+                    deleted.execute(*self._deletion(connection, table, gone), prepare=prepare)
+                chosen = self._chosen(connection, table, **wanted, returning=columns)
+                if after is not None:
+                    chosen = self._chosen_after(connection, table, after, queue, limit, wanted, columns)
+                claimed.execute(*chosen, prepare=prepare)
             ended = dict(completed.fetchall()) if kept else {}
-            if gone:
-                ended.update((id, False) for (id,) in deleted.fetchall())
-            return ended, rows
+            ended.update(dict.fromkeys((id for (id,) in deleted.fetchall()), False) if gone else {})
+            return ended, claimed.fetchall()
 
     def _rows(self, connection: BaseDatabaseWrapper, sql: str, params: Sequence[Any]) -> list[Any]:
         with connection.cursor() as cursor:

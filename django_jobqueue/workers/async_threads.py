@@ -67,6 +67,7 @@ class AsyncThreads:
             for thread, executor in list(_executors.items())
             if isinstance(thread, JobThread) and thread.owner is self
         ]
+        connections.close_of_ended_threads()  # of jobs that had no thread here; upkeep closed the earlier ones
         executors = [*self._take_idle(), *self._leaving, *busy]
         wait([executor.submit(connections.close) for executor in executors], timeout)
         for executor in executors:
