@@ -92,7 +92,9 @@ def test_at_every_crash_point_the_effects_are_what_the_docs_say(
         meanwhile=lambda: time.sleep(0.05),
     )
     crew.go_home()
-    assert crew.deaths == len(expected)
+    # Each died at its point. Not always with its worker: what runs beside a lost job has a process of its own.
+    assert {path.name for path in tmp_path.iterdir()} >= {str(number) for number in range(len(expected))}
+    assert 0 < crew.deaths <= len(expected)
     found = {}
     for number, (tool, point) in enumerate(expected):
         job = Job.objects.get(pk=jobs[tool, point])
