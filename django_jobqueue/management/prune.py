@@ -6,13 +6,13 @@ import json
 from argparse import ArgumentParser
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError
+from django.core.management.base import CommandError
 
 from django_jobqueue.exceptions import InvalidJob
-from django_jobqueue.management.database import errors_in_a_sentence
+from django_jobqueue.management.database import DatabaseCommand, errors_in_a_sentence
 
 
-class PruneCommand(BaseCommand):
+class PruneCommand(DatabaseCommand):
     """Deletes, or with ``--dry-run`` counts, what ``manager`` calls prunable among what was ``chosen``."""
 
     manager: Any

@@ -7,16 +7,16 @@ from argparse import ArgumentParser
 from collections import Counter
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError
+from django.core.management.base import CommandError
 
 from django_jobqueue.exceptions import InvalidJob
 from django_jobqueue.jobs.pending.claim_once import forget_requests
 from django_jobqueue.logs import inert
-from django_jobqueue.management.database import errors_in_a_sentence
+from django_jobqueue.management.database import DatabaseCommand, errors_in_a_sentence
 from django_jobqueue.models import Job
 
 
-class Command(BaseCommand):
+class Command(DatabaseCommand):
     help = "Retry or fail running jobs whose lease has run out. Workers do this by themselves, too."
 
     def add_arguments(self, parser: ArgumentParser) -> None:

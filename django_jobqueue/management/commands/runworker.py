@@ -10,7 +10,7 @@ from argparse import ArgumentParser
 from typing import Any
 
 from django.conf import settings as django_settings
-from django.core.management.base import BaseCommand, CommandError
+from django.core.management.base import CommandError
 from django.db import DatabaseError, connections
 
 from django_jobqueue import registry
@@ -18,7 +18,7 @@ from django_jobqueue.checks import database_problems
 from django_jobqueue.conf import settings
 from django_jobqueue.exceptions import InvalidJob
 from django_jobqueue.jobs import limits
-from django_jobqueue.management.database import NOT_MIGRATED, sentence
+from django_jobqueue.management.database import NOT_MIGRATED, DatabaseCommand, sentence
 from django_jobqueue.models import Job
 from django_jobqueue.vendors import vendor_for
 from django_jobqueue.workers.loop import Worker
@@ -31,7 +31,7 @@ from django_jobqueue.workers.watchdog import GRACE, leave_within
 OUTCOMES = ("completed", "retried", "failed", "cancelled", "released", "lost")
 
 
-class Command(BaseCommand):
+class Command(DatabaseCommand):
     help = (
         "Run jobs until told to stop. SIGTERM or SIGINT: finish what runs; once more: give it back and exit."
     )
