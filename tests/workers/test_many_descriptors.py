@@ -33,6 +33,12 @@ def test_a_bell_is_heard_above_descriptor_1023(many_descriptors):
     other.close()
 
 
+def test_a_bell_that_nobody_waits_for_any_more_may_be_rung():
+    bell = Wakeup()
+    bell.close()
+    bell.ring()
+
+
 @pytest.fixture
 def looks(monkeypatch):
     """What the watcher meets at its next looks: an exception to raise, or ``None`` to wake all that wait."""
